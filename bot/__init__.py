@@ -1,0 +1,1 @@
+"""Threadsmith: a GitHub bot that turns an issue thread into a place where work gets done."""

@@ -1,0 +1,1 @@
+"""Frozen nouns and transition tables. No I/O."""

@@ -1,0 +1,33 @@
+"""What a delivery means to us, normalised from the payload's shape of each webhook event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from bot.model.thread import Account, Comment, Issue, Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event on a thread.
+
+    `name` and `action` are GitHub's (`issue_comment`, `created`). `text` is what may hold a mention: the comment's body,
+    or the issue's body on `opened`. `old_text` is the text before an edit. `sender` is who caused the event: only the
+    sender's role decides about a command, never the author of the text.
+    """
+
+    name: str
+    action: str
+    at: datetime
+    sender: Account
+    repository: Repository
+    installation_id: int
+    issue: Issue
+    comment: Comment | None = None
+    text: str = ""
+    old_text: str | None = None
+    #: flat extras of the event that templates may name: label, sha, ref, conclusion, cron
+    fields: dict[str, str] = field(default_factory=dict)
+    subject: Literal["comment", "issue"] = "comment"

@@ -1,0 +1,81 @@
+"""A thread as we know it: repository, issue, comments, people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from bot.model.role import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A GitHub account. A null author on GitHub is the account `ghost` with id 0."""
+
+    id: int
+    login: str
+    type: str = "User"  # GitHub's own words: User, Bot, Organization, Mannequin
+
+    @property
+    def is_bot(self) -> bool:
+        return self.type == "Bot" or self.login.endswith("[bot]")
+
+
+GHOST = Account(0, "ghost")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository, keyed by its numeric id; owner and name may change."""
+
+    id: int
+    owner: Account
+    name: str
+    default_branch: str = "main"
+    private: bool = False
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.login}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One message in a thread, its text as GitHub holds it (not sanitised)."""
+
+    id: int
+    author: Account
+    body: str
+    created_at: datetime
+    updated_at: datetime
+    url: str = ""
+    minimized: bool = False
+    #: pinned by GitHub's own *Pin comment*
+    pinned: bool = False
+    #: the author's effective role, None where it was not asked
+    role: Role | None = None
+    #: written by the App with this id, None for a person
+    app_id: int | None = None
+    kind: Literal["comment", "review", "review_comment"] = "comment"
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """The head of a thread."""
+
+    id: int
+    number: int
+    title: str
+    body: str
+    author: Account
+    state: str
+    url: str
+    labels: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    comment_count: int = 0
+    is_pull_request: bool = False
+    locked: bool = False
+    #: GitHub's own pinned comment (`pinned_comment`), where the server has it
+    pinned_comment: Comment | None = None
