@@ -13,8 +13,8 @@ from bot.model.thread import Account, Comment, Issue, Repository
 class Event:
     """One event on a thread.
 
-    `name` and `action` are GitHub's (`issue_comment`, `created`). `text` is what may hold a mention: the comment's body,
-    or the issue's body on `opened`. `old_text` is the text before an edit. `sender` is who caused the event: only the
+    `name` and `action` are GitHub's (`issue_comment`, `created`). `text` is what may hold a mention: the comment's body
+    or, on `opened`, the issue's body. `old_text` is the text before an edit. `sender` is who caused the event: only the
     sender's role decides about a command, never the author of the text.
     """
 

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from bot.errors import IllegalTransition
 
-
 S = TypeVar("S", bound=StrEnum)
 
 
