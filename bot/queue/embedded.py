@@ -1,0 +1,46 @@
+"""The queue inside one process: a claim loop over the run rows, woken without polling (docs/adr: queue)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from bot.model.clock import Clock
+from bot.model.ident import new_id
+from bot.store import Store, runs
+
+LEASE = timedelta(seconds=30)
+
+
+class EmbeddedQueue:
+    """A run row in state `queued` is its own entry, so nothing has to be enqueued after a commit.
+
+    One process owns the database (the data folder is locked), so every lease of another owner is a dead one's.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self.owner = new_id()
+
+    async def recover(self) -> int:
+        taken = await self._store.write(lambda session: runs.recover(session, self.owner, self._clock.now()))
+        return len(taken)
+
+    async def claim(self) -> str:
+        bell = self._store.bell("queue")
+        async with self._turn:  # one worker looks at a time: a ring wakes one query, not one a worker
+            while True:
+                seen = bell.count
+                now = self._clock.now()
+                run_id = await self._store.write(lambda session, now=now: runs.claim(session, self.owner, now, LEASE))
+                if run_id is not None:
+                    return run_id
+                due = await self._store.read(runs.next_due)
+                wait = None if due is None else max(0.01, (due - self._clock.now()).total_seconds())
+                await bell.wait(seen, wait)
+
+    async def beat(self) -> None:
+        until = self._clock.now() + LEASE
+        await self._store.write(lambda session: runs.beat(session, self.owner, until))

@@ -1,0 +1,29 @@
+"""What a worker needs of a queue.
+
+Per thread first come, first served by dispatch sequence, a run that goes on to the front; different threads side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Queue(Protocol):
+    """Hands out runs whose turn it is, each to one worker."""
+
+    @property
+    def owner(self) -> str:
+        """The name under which this process holds leases."""
+        ...
+
+    async def recover(self) -> int:
+        """Take over runs whose worker is dead; how many."""
+        ...
+
+    async def claim(self) -> str:
+        """Wait for a run whose turn it is, and return its id; it is `running` under this owner's lease."""
+        ...
+
+    async def beat(self) -> None:
+        """Prolong this owner's leases; call it more often than every `lease` seconds."""
+        ...

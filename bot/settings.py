@@ -1,0 +1,143 @@
+"""Environment → `Settings`. Read at the edge (`cli`, `demo`, `app`) and passed on as values.
+
+Every setting is a variable `BOT_…` (the providers' keys keep their own names), read from the environment, else from
+`.env`; every secret also as `…_FILE`, a path whose content is the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from bot.errors import OperatorError
+
+
+def _list(value: Any) -> Any:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _pem(value: Any) -> Any:
+    # a key in one line, as container platforms like it
+    return value.replace("\\n", "\n") if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_list)]
+
+
+def variable(name: str, meaning: str, default: Any = None, *, secret: bool = False) -> Any:
+    """A setting: its environment variable, what it means (for `doctor` and the documentation), its default."""
+    return Field(default=default, alias=name, description=meaning, json_schema_extra={"secret": secret})
+
+
+class Settings(BaseModel):
+    """Everything an operator may set."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    github_url: str = variable("BOT_GITHUB_URL", "REST base; GHES: https://HOST/api/v3", "https://api.github.com")
+    app_id: str = variable("BOT_GITHUB_APP_ID", "the GitHub App's id", "")
+    private_key: Annotated[str, BeforeValidator(_pem)] = variable(
+        "BOT_GITHUB_PRIVATE_KEY", "the App's private key (PEM)", "", secret=True
+    )
+    webhook_secrets: Names = variable(
+        "BOT_GITHUB_WEBHOOK_SECRET", "the webhook's secret; several, by comma, while it rotates", (), secret=True
+    )
+    app_slug: str = variable("BOT_GITHUB_APP_SLUG", "the handle; asked from GET /app if unset", "")
+    allowed_owners: Names = variable(
+        "BOT_ALLOWED_OWNERS", "logins or ids whose repositories are served; `*` opens it; else the App's owner", ()
+    )
+    database_url: str = variable("BOT_DATABASE_URL", "sqlite:///<path>; else bot.db in the data folder", "")
+    data_dir: Path = variable("BOT_DATA_DIR", "database, clones, caches", Path("data"))
+    host: str = variable("BOT_HOST", "address to listen on", "127.0.0.1")
+    port: int = variable("BOT_PORT", "port to listen on", 8000)
+    url: str = variable("BOT_URL", "public address, used in links", "")
+    workers: Annotated[int, Field(ge=1, le=256)] = variable("BOT_WORKERS", "runs at once in this process", 4)
+    sandbox: Literal["required", "off"] = variable(
+        "BOT_SANDBOX", "required: processes need isolation that works; off: every writer is trusted", "required"
+    )
+    max_usd_day: Annotated[float, Field(ge=0)] = variable(
+        "BOT_MAX_USD_DAY", "ceiling of the whole instance in 24 hours, US dollars", 50.0
+    )
+    max_run_usd: Annotated[float, Field(ge=0)] = variable("BOT_MAX_RUN_USD", "ceiling of one run, US dollars", 10.0)
+    marker_keys: Names = variable(
+        "BOT_MARKER_KEY", "signs markers; several, by comma, while it rotates; else from the App's key", (), secret=True
+    )
+    default_model: str = variable("BOT_DEFAULT_MODEL", "what the built-in `ask` agent runs on (provider:name)", "")
+    log: Literal["debug", "info", "warning", "error"] = variable("BOT_LOG", "least level that is logged", "info")
+    openai_key: str = variable("OPENAI_API_KEY", "key of the provider `openai`", "", secret=True)
+    openai_url: str = variable("OPENAI_BASE_URL", "base URL of an OpenAI-compatible server", "")
+    anthropic_key: str = variable("ANTHROPIC_API_KEY", "key of the provider `anthropic`", "", secret=True)
+    anthropic_url: str = variable("ANTHROPIC_BASE_URL", "base URL of an Anthropic-compatible server", "")
+
+    @property
+    def database(self) -> str:
+        """The database's URL after its default."""
+        return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'bot.db'}"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret value, for redaction."""
+        single = (self.private_key, self.openai_key, self.anthropic_key)
+        return tuple(value for value in (*single, *self.webhook_secrets, *self.marker_keys) if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a setting came from: `environment`, `.env`, a file, or `default`."""
+
+    name: str
+    where: str
+
+
+def load(environ: Mapping[str, str], dotenv: Path | None = Path(".env")) -> tuple[Settings, dict[str, Source]]:
+    """Read the settings and where each came from. Raises `OperatorError` that names the variable at fault."""
+    file = {k: v for k, v in dotenv_values(dotenv).items() if v is not None} if dotenv and dotenv.is_file() else {}
+    values: dict[str, str] = {}
+    sources: dict[str, Source] = {}
+    for field in Settings.model_fields.values():
+        name = str(field.alias)
+        for where, given in (("environment", environ), (".env", file)):
+            if given.get(name):
+                values[name], sources[name] = given[name], Source(name, where)
+                break
+            path = given.get(f"{name}_FILE")
+            if path and _is_secret(field):
+                values[name] = _read(name, path)
+                sources[name] = Source(name, f"file {path}")
+                break
+        else:
+            sources[name] = Source(name, "default")
+    try:
+        return Settings.model_validate(values), sources
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        # never the value: it may be a secret
+        raise OperatorError(f"{name}: {first['msg']}", f"see `{name}` in the README's settings") from None
+
+
+def _is_secret(field: Any) -> bool:
+    extra = field.json_schema_extra
+    return bool(isinstance(extra, dict) and extra.get("secret"))
+
+
+def _read(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperatorError(f"{name}_FILE: cannot read {path}", "check the path and its permissions") from error
+
+
+def missing_to_serve(settings: Settings) -> list[str]:
+    """Names of the variables without which serving makes no sense."""
+    needed = {
+        "BOT_GITHUB_APP_ID": settings.app_id,
+        "BOT_GITHUB_PRIVATE_KEY": settings.private_key,
+        "BOT_GITHUB_WEBHOOK_SECRET": settings.webhook_secrets,
+    }
+    return [name for name, value in needed.items() if not value]

@@ -1,0 +1,11 @@
+"""Rows and the queries over them: the only room that imports SQLModel (docs: life-of-a-dispatch).
+
+Every query is a plain function of a session; `Store.write` and `Store.read` run it in the right thread and transaction.
+"""
+
+from sqlmodel import Session
+
+from bot.store.bell import Bell
+from bot.store.database import Store, open_store
+
+__all__ = ["Bell", "Session", "Store", "open_store"]

@@ -1,0 +1,117 @@
+"""The inbox: deliveries by both identities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Insert, func, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel, col, or_, select
+
+from bot.model.ident import new_id
+from bot.model.state import DeliveryState, follow
+from bot.store.database import ring
+from bot.store.tables import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A delivery whose signature was checked. `body` is raw; `content_key` its second identity."""
+
+    app_id: str
+    guid: str
+    content_key: str
+    event: str
+    headers: dict[str, str]
+    body: bytes
+    received_at: datetime
+
+
+def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
+    """Insert a row unless any unique key of it is taken; True if it was inserted."""
+    backend = session.get_bind().dialect.name
+    build = postgresql.insert if backend == "postgresql" else sqlite.insert
+    statement: Insert = build(table).values(**values).on_conflict_do_nothing()
+    return session.connection().execute(statement).rowcount == 1
+
+
+def take(session: Session, new: NewDelivery) -> Literal["accepted", "duplicate"]:
+    """Keep a delivery unless one with the same GUID or the same content is kept already."""
+    taken = insert_or_ignore(
+        session,
+        Delivery,
+        {
+            "id": new_id(),
+            "app_id": new.app_id,
+            "guid": new.guid,
+            "content_key": new.content_key,
+            "event": new.event,
+            "headers": new.headers,
+            "body": new.body,
+            "received_at": new.received_at,
+            "state": DeliveryState.NEW,
+            "reason": "",
+        },
+    )
+    if taken:
+        ring(session, "delivery")
+    return "accepted" if taken else "duplicate"
+
+
+def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Sequence[str] = ()) -> list[Delivery]:
+    """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
+    return list(
+        session.exec(
+            select(Delivery)
+            .where(
+                Delivery.state == DeliveryState.NEW,
+                or_(col(Delivery.not_before).is_(None), col(Delivery.not_before) <= now),
+                col(Delivery.id).not_in(busy),
+            )
+            .order_by(col(Delivery.id))
+            .limit(limit)
+        )
+    )
+
+
+def next_due(session: Session) -> datetime | None:
+    """When the earliest postponed delivery is due."""
+    return session.exec(select(func.min(Delivery.not_before)).where(Delivery.state == DeliveryState.NEW)).one()
+
+
+def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
+    """Record what became of a delivery."""
+    row = session.get_one(Delivery, delivery_id)
+    row.state = follow(row.state, new)
+    row.reason = reason
+    row.not_before = None
+    session.add(row)
+
+
+def postpone(session: Session, delivery_id: str, until: datetime, since: datetime, reason: str) -> None:
+    """Look at it again at `until`; `since` is when trying began."""
+    session.execute(
+        update(Delivery)
+        .where(col(Delivery.id) == delivery_id)
+        .values(not_before=until, trying_since=since, reason=reason)
+    )
+    ring(session, "delivery")
+
+
+def replay(session: Session, delivery_id: str) -> bool:
+    """Plan a delivery again that was ignored or failed; False if there is none such or it led to a dispatch."""
+    done = session.connection().execute(
+        update(Delivery)
+        .where(col(Delivery.id) == delivery_id, col(Delivery.state).in_([DeliveryState.IGNORED, DeliveryState.FAILED]))
+        .values(state=DeliveryState.NEW, reason="", not_before=None, trying_since=None)
+    )
+    ring(session, "delivery")
+    return done.rowcount == 1
+
+
+def find(session: Session, key: str) -> Delivery | None:
+    """By row id or by GUID."""
+    return session.exec(select(Delivery).where(or_(Delivery.id == key, Delivery.guid == key))).first()

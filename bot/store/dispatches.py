@@ -1,0 +1,86 @@
+"""Dispatches and the runs they start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.model.state import AttemptState, DispatchState, RunState, follow
+from bot.store.database import ring
+from bot.store.tables import Attempt, Dispatch, Frame, Run, Thread
+
+
+def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime) -> Run:
+    """Give the dispatch its place in the thread's order and queue its run."""
+    thread = session.get_one(Thread, dispatch.thread_id)
+    dispatch.sequence = thread.next_sequence
+    thread.next_sequence += 1
+    session.add_all([dispatch, thread])
+    session.flush()
+    return queue_run(session, dispatch, workflow, now)
+
+
+def queue_run(session: Session, dispatch: Dispatch, workflow: str, now: datetime) -> Run:
+    """A run of the dispatch with its root frame, queued."""
+    thread = session.get_one(Thread, dispatch.thread_id)
+    run = Run(
+        dispatch_id=dispatch.id,
+        thread_id=thread.id,
+        snapshot_id=dispatch.snapshot_id,
+        number=thread.next_run,
+        sequence=dispatch.sequence,
+        workflow=workflow,
+        queued_at=now,
+    )
+    thread.next_run += 1
+    session.add_all([run, thread])
+    session.flush()
+    session.add(Frame(run_id=run.id))
+    session.flush()
+    ring(session, "queue")
+    return run
+
+
+def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:
+    """The thread's newest runs, newest first."""
+    return session.exec(
+        select(Run).where(Run.thread_id == thread_id).order_by(col(Run.number).desc()).limit(limit)
+    ).all()
+
+
+def open_of_thread(session: Session, thread_id: str) -> Sequence[Run]:
+    """The thread's runs that have not ended, in order."""
+    states = [s for s in RunState if not s.ended]
+    return session.exec(
+        select(Run).where(Run.thread_id == thread_id, col(Run.state).in_(states)).order_by(col(Run.number))
+    ).all()
+
+
+def numbered(session: Session, thread_id: str, number: int) -> Run | None:
+    """The run that people of the thread call r<number>."""
+    return session.exec(select(Run).where(Run.thread_id == thread_id, Run.number == number)).first()
+
+
+def cancel(session: Session, run: Run, by: str, now: datetime) -> bool:
+    """Cancel a run. A running one is told through the `cancel` bell (False: its worker ends it); others end here."""
+    run.cancelled_by = by
+    if run.state is RunState.RUNNING:
+        session.add(run)
+        ring(session, "cancel")
+        return False
+    run.state = follow(run.state, RunState.CANCELLED)
+    run.reason = f"cancelled by {by}"
+    run.ended_at = now
+    dispatch = session.get_one(Dispatch, run.dispatch_id)
+    dispatch.state = follow(dispatch.state, DispatchState.CANCELLED)
+    dispatch.reason = run.reason
+    for attempt in session.exec(select(Attempt).where(Attempt.run_id == run.id)):
+        if not attempt.state.ended:
+            attempt.state = follow(attempt.state, AttemptState.CANCELLED)
+            attempt.ended_at = now
+            session.add(attempt)
+    session.add_all([run, dispatch])
+    ring(session, "queue")
+    return True

@@ -1,0 +1,217 @@
+"""The outbox: what is to be said, claimed one at a time, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+
+from bot.model.ident import digest
+from bot.model.slot import Slot
+from bot.model.state import OutboxState, follow
+from bot.store.database import ring
+from bot.store.tables import Outbox, Thread
+
+#: what goes first when several are due
+PRIORITY = {"result": 0, "error": 0, "cancelled": 0, "command": 0, "gate": 1, "reaction": 2, "index": 2, "status": 3}
+_OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A row that is being sent, with the thread it goes to."""
+
+    row: Outbox
+    thread: Thread
+
+
+def ensure(
+    session: Session,
+    slot: Slot,
+    *,
+    thread_id: str,
+    action: str,
+    purpose: str,
+    body: str,
+    now: datetime,
+    run_id: str | None = None,
+    target_id: int | None = None,
+    sequence: int = 0,
+) -> Outbox:
+    """Make sure that `slot` says `body`: a new row, or for a posted one whose body changed an edit.
+
+    A slot that is dropped stays dropped; the same body again changes nothing.
+    """
+    row = session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
+    key = digest(body)
+    if row is None:
+        row = Outbox(
+            slot=str(slot),
+            thread_id=thread_id,
+            run_id=run_id,
+            action=action,
+            purpose=purpose,
+            body=body,
+            digest=key,
+            target_id=target_id,
+            sequence=sequence,
+            priority=PRIORITY[purpose],
+            created_at=now,
+        )
+    elif row.digest == key or row.state is OutboxState.DROPPED:
+        return row
+    else:
+        row.body, row.digest = body, key
+        if row.state is OutboxState.POSTED:
+            row.state = follow(row.state, OutboxState.PENDING)
+            row.not_before = None
+    session.add(row)
+    session.flush()
+    ring(session, "outbox")
+    return row
+
+
+def claim(session: Session, owner: str, now: datetime) -> Saying | None:
+    """Take what is to be sent next and mark it `sending`.
+
+    Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no others.
+    """
+    earlier = aliased(Outbox)
+    holds = and_(
+        col(earlier.thread_id) == col(Outbox.thread_id),
+        col(earlier.action) == "comment",
+        col(earlier.state).in_(_OPEN),
+        col(earlier.priority) == 0,
+        or_(
+            col(earlier.sequence) < col(Outbox.sequence),
+            and_(col(earlier.sequence) == col(Outbox.sequence), col(earlier.id) < col(Outbox.id)),
+        ),
+        col(earlier.sequence) > 0,
+    )
+    row = session.exec(
+        select(Outbox)
+        .where(
+            Outbox.state == OutboxState.PENDING,
+            or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
+            or_(
+                Outbox.action != "comment",
+                Outbox.priority != 0,
+                Outbox.sequence == 0,
+                not_(exists(select(earlier.id).where(holds))),
+            ),
+        )
+        .order_by(col(Outbox.priority), col(Outbox.id))
+        .limit(1)
+    ).first()
+    if row is None:
+        return None
+    row.state = follow(row.state, OutboxState.SENDING)
+    row.lease_owner = owner
+    row.sent_at = now
+    row.tries += 1
+    session.add(row)
+    return Saying(row, session.get_one(Thread, row.thread_id))
+
+
+def posted(session: Session, row_id: str, posted_id: int | None, url: str, now: datetime, sent_digest: str) -> None:
+    """It stands on GitHub. Where the wanted body changed while it was sent, it is pending again, as an edit."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.POSTED)
+    row.posted_id, row.url, row.posted_at = posted_id, url, now
+    row.not_before, row.reason, row.tries = None, "", 0
+    if row.digest != sent_digest:
+        row.state = follow(row.state, OutboxState.PENDING)
+    session.add(row)
+    ring(session, "outbox")
+    ring(session, "posted")
+
+
+def postpone(session: Session, row_id: str, until: datetime | None, reason: str) -> None:
+    """It was surely not done: send it (again) at `until`."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.PENDING)
+    row.not_before, row.reason = until, reason
+    session.add(row)
+    ring(session, "outbox")
+
+
+def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> None:
+    """It was sent and no answer came: look for it at `look_at`."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.UNSURE)
+    row.not_before, row.reason = look_at, reason
+    session.add(row)
+    ring(session, "outbox")
+
+
+def due_unsure(session: Session, now: datetime) -> list[Saying]:
+    """Rows whose time to be looked for has come."""
+    found = session.exec(
+        select(Outbox, Thread)
+        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
+        .where(Outbox.state == OutboxState.UNSURE, col(Outbox.not_before) <= now)
+        .order_by(col(Outbox.id))
+    ).all()
+    return [Saying(row, thread) for row, thread in found]
+
+
+def look_again(session: Session, row_id: str, at: datetime) -> None:
+    """It was not found yet: look again at `at`."""
+    session.execute(update(Outbox).where(col(Outbox.id) == row_id).values(not_before=at))
+    ring(session, "outbox")
+
+
+def drop(session: Session, row_id: str, reason: str) -> None:
+    """It can never be said; the reason stays."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.DROPPED)
+    row.reason = reason
+    session.add(row)
+    ring(session, "outbox")
+    ring(session, "posted")
+
+
+def confirm(session: Session, slot: str, posted_id: int, url: str, now: datetime) -> int | None:
+    """Our own comment came back with this slot. Returns the id of another comment that fills the slot already."""
+    row = session.exec(select(Outbox).where(Outbox.slot == slot)).first()
+    if row is None:
+        return None
+    if row.posted_id is not None and row.posted_id != posted_id:
+        return row.posted_id
+    if row.state is OutboxState.UNSURE:
+        row.state = follow(row.state, OutboxState.POSTED)
+        row.not_before = None
+    row.posted_id, row.url = posted_id, url
+    row.posted_at = row.posted_at or now
+    session.add(row)
+    ring(session, "outbox")
+    ring(session, "posted")
+    return None
+
+
+def recover(session: Session, owner: str, look_at: datetime) -> None:
+    """What a dead process was sending is unsure."""
+    for row in session.exec(
+        select(Outbox).where(Outbox.state == OutboxState.SENDING, col(Outbox.lease_owner) != owner)
+    ).all():
+        unsure(session, row.id, look_at, "the process that sent it ended")
+
+
+def next_due(session: Session) -> datetime | None:
+    """When the earliest row that waits for a time is due."""
+    return session.exec(
+        select(func.min(Outbox.not_before)).where(col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]))
+    ).one()
+
+
+def by_posted(session: Session, thread_id: str) -> dict[int, str]:
+    """Purposes of our comments on the thread by GitHub's comment id."""
+    rows = session.exec(
+        select(Outbox.posted_id, Outbox.purpose).where(
+            Outbox.thread_id == thread_id, Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
+        )
+    ).all()
+    return {posted: purpose for posted, purpose in rows if posted is not None}

@@ -1,0 +1,152 @@
+"""Runs under way: claiming, leases, recovery, and the rows that `engine` decides from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+
+from bot.model.state import AttemptState, RunState, follow
+from bot.store.database import ring
+from bot.store.tables import Attempt, Dispatch, Frame, Run, Snapshot, Thread
+
+
+@dataclass(slots=True)
+class RunRows:
+    """Everything of one run that decisions are made from."""
+
+    run: Run
+    dispatch: Dispatch
+    thread: Thread
+    snapshot: Snapshot
+    frames: list[Frame]
+    attempts: list[Attempt]
+
+    @property
+    def root(self) -> Frame:
+        return next(f for f in self.frames if f.parent_id is None)
+
+
+def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str | None:
+    """Take the oldest run whose turn it is and return its id.
+
+    A thread's runs go one at a time: first those that go on (`front`), then by dispatch sequence.
+    """
+    other = aliased(Run)
+    holds = and_(
+        col(other.thread_id) == col(Run.thread_id),
+        or_(
+            col(other.state) == RunState.RUNNING,
+            and_(
+                col(other.state) == RunState.QUEUED,
+                or_(
+                    col(other.front) > col(Run.front),
+                    and_(
+                        col(other.front) == col(Run.front),
+                        or_(
+                            col(other.sequence) < col(Run.sequence),
+                            and_(col(other.sequence) == col(Run.sequence), col(other.number) < col(Run.number)),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    )
+    run = session.exec(
+        select(Run)
+        .where(
+            Run.state == RunState.QUEUED,
+            or_(col(Run.not_before).is_(None), col(Run.not_before) <= now),
+            not_(exists(select(other.id).where(holds))),
+        )
+        .order_by(col(Run.queued_at), col(Run.id))
+        .limit(1)
+    ).first()
+    if run is None:
+        return None
+    run.state = follow(run.state, RunState.RUNNING)
+    run.lease_owner = owner
+    run.lease_until = now + lease
+    run.not_before = None
+    run.started_at = run.started_at or now
+    session.add(run)
+    return run.id
+
+
+def next_due(session: Session) -> datetime | None:
+    """When the earliest run that waits for a time may go on."""
+    return session.exec(select(func.min(Run.not_before)).where(Run.state == RunState.QUEUED)).one()
+
+
+def rows(session: Session, run_id: str) -> RunRows:
+    """The rows of a run, attempts in the order they were made."""
+    run = session.get_one(Run, run_id)
+    return RunRows(
+        run=run,
+        dispatch=session.get_one(Dispatch, run.dispatch_id),
+        thread=session.get_one(Thread, run.thread_id),
+        snapshot=session.get_one(Snapshot, run.snapshot_id),
+        frames=list(session.exec(select(Frame).where(Frame.run_id == run_id).order_by(col(Frame.id)))),
+        attempts=list(session.exec(select(Attempt).where(Attempt.run_id == run_id).order_by(col(Attempt.id)))),
+    )
+
+
+def beat(session: Session, owner: str, until: datetime) -> None:
+    """Prolong every lease of `owner`."""
+    session.execute(
+        update(Run).where(col(Run.lease_owner) == owner, col(Run.state) == RunState.RUNNING).values(lease_until=until)
+    )
+
+
+def recover(session: Session, owner: str, now: datetime) -> list[str]:
+    """Take over what a dead process left: running attempts become `interrupted`, their runs go to the front."""
+    taken = []
+    for run in session.exec(select(Run).where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)).all():
+        for attempt in session.exec(
+            select(Attempt).where(Attempt.run_id == run.id, Attempt.state == AttemptState.RUNNING)
+        ).all():
+            attempt.state = follow(attempt.state, AttemptState.INTERRUPTED)
+            attempt.ended_at = now
+            attempt.error = {"code": "interrupted", "message": "the process that ran it ended"}
+            session.add(attempt)
+        release(session, run, now)
+        taken.append(run.id)
+    return taken
+
+
+def release(session: Session, run: Run, now: datetime, not_before: datetime | None = None) -> None:
+    """Give a run back to the queue, at the front of its thread."""
+    run.state = follow(run.state, RunState.QUEUED)
+    run.front = 1
+    run.lease_owner = None
+    run.lease_until = None
+    run.not_before = not_before
+    session.add(run)
+    ring(session, "queue")
+
+
+def cancelled(session: Session, owner: str) -> list[str]:
+    """Ids of runs under `owner`'s lease that somebody asked to cancel."""
+    return list(
+        session.exec(
+            select(Run.id).where(
+                Run.state == RunState.RUNNING, Run.lease_owner == owner, col(Run.cancelled_by).is_not(None)
+            )
+        )
+    )
+
+
+def recent(session: Session, limit: int = 20) -> list[tuple[Run, Dispatch, Thread]]:
+    """The newest runs of the instance with what asked for them, newest first."""
+    return list(
+        session.exec(
+            select(Run, Dispatch, Thread)
+            .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+            .join(Thread, col(Thread.id) == col(Run.thread_id))
+            .order_by(col(Run.id).desc())
+            .limit(limit)
+        )
+    )

@@ -1,0 +1,46 @@
+"""Configuration snapshots and bytes by digest: both immutable."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from sqlmodel import Session, select
+
+from bot.model.ident import new_id
+from bot.store.deliveries import insert_or_ignore
+from bot.store.tables import Blob, Snapshot
+
+BLOB_MAX = 64 * 1024 * 1024
+
+
+def find(session: Session, repository_id: int, commit: str) -> Snapshot | None:
+    return session.exec(
+        select(Snapshot).where(Snapshot.repository_id == repository_id, Snapshot.commit == commit)
+    ).first()
+
+
+def keep(session: Session, repository_id: int, commit: str, files: dict[str, str], now: datetime) -> Snapshot:
+    """The snapshot of that commit, made if new."""
+    insert_or_ignore(
+        session,
+        Snapshot,
+        {"id": new_id(), "repository_id": repository_id, "commit": commit, "files": files, "created_at": now},
+    )
+    found = find(session, repository_id, commit)
+    assert found is not None
+    return found
+
+
+def put_blob(session: Session, data: bytes, now: datetime) -> str:
+    """Keep bytes and return their digest (SHA-256, hex). Raises ValueError above 64 MiB."""
+    if len(data) > BLOB_MAX:
+        raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
+    digest = hashlib.sha256(data).hexdigest()
+    insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now})
+    return digest
+
+
+def get_blob(session: Session, digest: str) -> bytes:
+    """The bytes of that digest. Raises `NoResultFound` where they are gone."""
+    return session.get_one(Blob, digest).data

@@ -1,0 +1,24 @@
+"""All tables (docs/adr: a run is its rows). Importing this module registers every table in `SQLModel.metadata`."""
+
+from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Snapshot, Thread
+from bot.store.tables.outbox import Outbox
+from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Value
+
+__all__ = [
+    "Artifact",
+    "Attempt",
+    "Blob",
+    "CommentVersion",
+    "Delivery",
+    "Dispatch",
+    "Export",
+    "Frame",
+    "Gate",
+    "Outbox",
+    "Pin",
+    "Run",
+    "Snapshot",
+    "Spend",
+    "Thread",
+    "Value",
+]

@@ -1,0 +1,147 @@
+"""What came in: deliveries, threads with their comments and pins, configuration snapshots, dispatches."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from bot.model.ident import new_id
+from bot.model.state import DeliveryState, DispatchState
+from bot.store.columns import instant, moment, state
+
+
+class Delivery(SQLModel, table=True):
+    """One webhook request, kept byte for byte. Two identities: (app, GUID) and the content."""
+
+    __table_args__ = (UniqueConstraint("app_id", "guid"), Index("ix_delivery_open", "state", "not_before"))
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    app_id: str
+    guid: str
+    content_key: str = Field(unique=True)
+    event: str
+    headers: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    body: bytes = Field(sa_type=LargeBinary)
+    received_at: datetime = instant()
+    state: DeliveryState = state(DeliveryState.NEW)
+    reason: str = ""
+    not_before: datetime | None = moment()
+    #: when authorisation first failed for a passing reason; 15 minutes later it is a denial
+    trying_since: datetime | None = moment()
+
+
+class Thread(SQLModel, table=True):
+    """An issue or pull request. Keyed by repository id and number; names are attributes that may change."""
+
+    __table_args__ = (UniqueConstraint("repository_id", "number"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    repository_id: int = Field(sa_type=BigInteger)
+    number: int
+    issue_id: int = Field(sa_type=BigInteger)
+    installation_id: int = Field(sa_type=BigInteger)
+    owner_id: int = Field(sa_type=BigInteger)
+    owner: str
+    name: str
+    default_branch: str
+    private: bool = False
+    is_pull_request: bool = False
+    branch: str | None = None
+    slug: str | None = None
+    paused: bool = False
+    breaker_until: datetime | None = moment()
+    next_sequence: int = 1
+    next_run: int = 1
+
+
+class CommentVersion(SQLModel, table=True):
+    """Every text of every comment that we were told of or read. `comment_id` 0 is the issue's own body."""
+
+    __table_args__ = (
+        UniqueConstraint("thread_id", "comment_id", "updated_at", "digest"),
+        Index("ix_comment_version_thread", "thread_id", "created_at"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    comment_id: int = Field(sa_type=BigInteger)
+    author_id: int = Field(sa_type=BigInteger)
+    author: str
+    author_type: str = "User"
+    role: str | None = None
+    body: str
+    digest: str
+    url: str = ""
+    created_at: datetime = instant()
+    updated_at: datetime = instant()
+    seen_at: datetime = instant()
+    deleted_at: datetime | None = moment()
+    minimized: bool = False
+    app_id: int | None = Field(default=None, sa_type=BigInteger)
+    #: the slot it fills, for comments of our own
+    slot: str | None = None
+
+
+class Pin(SQLModel, table=True):
+    """A comment that every later step on its thread sees. `comment` holds it as it stood when it was pinned."""
+
+    __table_args__ = (UniqueConstraint("thread_id", "comment_id", "native"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    comment_id: int = Field(sa_type=BigInteger)
+    native: bool = False
+    pinned_by_id: int = Field(sa_type=BigInteger)
+    pinned_by: str
+    pinned_by_role: str | None = None
+    pinned_at: datetime = instant()
+    comment: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+
+
+class Snapshot(SQLModel, table=True):
+    """The configuration files of a repository at a commit: immutable, shared by all runs."""
+
+    __table_args__ = (UniqueConstraint("repository_id", "commit"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    repository_id: int = Field(sa_type=BigInteger)
+    commit: str
+    files: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    created_at: datetime = instant()
+
+
+class Dispatch(SQLModel, table=True):
+    """One accepted request to run a workflow on a thread."""
+
+    __table_args__ = (
+        UniqueConstraint("delivery_id", "ordinal"),
+        UniqueConstraint("thread_id", "sequence"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    delivery_id: str = Field(foreign_key="delivery.id")
+    #: which mention of the delivery, from 0
+    ordinal: int = 0
+    sequence: int
+    snapshot_id: str = Field(foreign_key="snapshot.id")
+    actor_id: int = Field(sa_type=BigInteger)
+    actor: str
+    actor_role: str
+    #: the comment that asked, None for the issue's body
+    comment_id: int | None = Field(default=None, sa_type=BigInteger)
+    #: how many comments the thread had, as the payload said
+    comment_count: int = 0
+    request: str
+    command: str
+    params: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    #: values of the `trigger` and `issue` namespaces
+    trigger: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    issue: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    depth: int = 0
+    state: DispatchState = state(DispatchState.QUEUED)
+    reason: str = ""
+    created_at: datetime = instant()

@@ -1,0 +1,50 @@
+"""What is to be said on GitHub, once per slot."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Index
+from sqlmodel import Field, SQLModel
+
+from bot.model.ident import new_id
+from bot.model.state import OutboxState
+from bot.store.columns import instant, moment, state
+
+
+class Outbox(SQLModel, table=True):
+    """One thing to say. `slot` is its identity: whatever is retried, it is said once."""
+
+    __table_args__ = (
+        Index("ix_outbox_open", "state", "not_before"),
+        Index("ix_outbox_thread", "thread_id", "state"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    slot: str = Field(unique=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    run_id: str | None = Field(default=None, foreign_key="run.id", index=True)
+    #: comment, reaction
+    action: str
+    #: what of ours a comment is: result, error, command, index, cancelled (decides the window and the order)
+    purpose: str
+    #: the comment's text before policy, footer and marker are final; a reaction's content
+    body: str
+    digest: str
+    #: for a reaction: the comment reacted to, None for the issue
+    target_id: int | None = Field(default=None, sa_type=BigInteger)
+    #: dispatch sequence: results of a thread go out in this order
+    sequence: int = 0
+    #: lower goes first: 0 results, 1 gates, 2 reactions, 3 status
+    priority: int = 0
+    state: OutboxState = state(OutboxState.PENDING)
+    reason: str = ""
+    #: GitHub's id and address of what was posted
+    posted_id: int | None = Field(default=None, sa_type=BigInteger, index=True)
+    url: str = ""
+    tries: int = 0
+    not_before: datetime | None = moment()
+    lease_owner: str | None = None
+    created_at: datetime = instant()
+    sent_at: datetime | None = moment()
+    posted_at: datetime | None = moment()

@@ -1,0 +1,169 @@
+"""What was done: runs with their frames, attempts, gates, values, artifacts, exports, spend, and bytes by digest."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from bot.model.ident import new_id
+from bot.model.state import ArtifactState, AttemptState, GateState, RunState
+from bot.store.columns import instant, moment, state
+
+
+class Run(SQLModel, table=True):
+    """The execution of a dispatch. A queued row is its own queue entry; the lease says who holds it."""
+
+    __table_args__ = (
+        UniqueConstraint("thread_id", "number"),
+        Index("ix_run_queue", "state", "queued_at"),
+        Index("ix_run_thread", "thread_id", "state", "sequence"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    dispatch_id: str = Field(foreign_key="dispatch.id", index=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    snapshot_id: str = Field(foreign_key="snapshot.id")
+    #: people see r<number>, counted per thread
+    number: int
+    sequence: int
+    workflow: str
+    retry_of: str | None = None
+    state: RunState = state(RunState.QUEUED)
+    reason: str = ""
+    #: 1 for a run that goes on (after a gate, a transient fault, a crash): ahead of its thread's queue
+    front: int = 0
+    not_before: datetime | None = moment()
+    lease_owner: str | None = None
+    lease_until: datetime | None = moment()
+    cancelled_by: str | None = None
+    #: the thread as it stood for this run's anchor (blob digest)
+    thread_blob: str | None = None
+    queued_at: datetime = instant()
+    started_at: datetime | None = moment()
+    ended_at: datetime | None = moment()
+
+
+class Frame(SQLModel, table=True):
+    """One level of a run's nesting; the root has no parent."""
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    parent_id: str | None = Field(default=None, foreign_key="frame.id")
+    #: `/` for the root, then `/<step>[<key>]#<iteration>` for each level
+    path: str = "/"
+    step: str | None = None
+    key: str | None = None
+    iteration: int = 0
+    cursor: str | None = None
+
+
+class Attempt(SQLModel, table=True):
+    """One execution of a step, recorded before it starts."""
+
+    __table_args__ = (UniqueConstraint("frame_id", "step", "number"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    frame_id: str = Field(foreign_key="frame.id")
+    step: str
+    kind: str
+    number: int
+    iteration: int = 0
+    state: AttemptState = state(AttemptState.RUNNING)
+    started_at: datetime = instant()
+    ended_at: datetime | None = moment()
+    #: a retry does not start before this
+    not_before: datetime | None = moment()
+    output: str | None = None
+    exit_code: int | None = None
+    result: Any = Field(default=None, sa_type=JSON)
+    error: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    #: digests of the bytes in `blob`
+    streams: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    prompt_blob: str | None = None
+    manifest: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    cost: float | None = None
+
+
+class Gate(SQLModel, table=True):
+    """A question to people that a run waits for."""
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    attempt_id: str = Field(foreign_key="attempt.id", unique=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    question: str
+    options: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    who: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    digest: str
+    head_sha: str | None = None
+    deadline: datetime | None = moment(index=True)
+    state: GateState = state(GateState.OPEN)
+    answer: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+
+
+class Value(SQLModel, table=True):
+    """An entry of the run context, with the attempt that wrote it; the newest of a key counts."""
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    frame_id: str = Field(foreign_key="frame.id")
+    attempt_id: str | None = Field(default=None, foreign_key="attempt.id")
+    key: str
+    text: str
+
+
+class Artifact(SQLModel, table=True):
+    """A file that a step produced as evidence."""
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    attempt_id: str = Field(foreign_key="attempt.id")
+    name: str
+    kind: str
+    blob: str
+    state: ArtifactState = state(ArtifactState.CURRENT)
+
+
+class Export(SQLModel, table=True):
+    """A run's published result, one revision a row."""
+
+    __table_args__ = (UniqueConstraint("run_id", "revision"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    revision: int
+    value: Any = Field(default=None, sa_type=JSON)
+    state: ArtifactState = state(ArtifactState.CURRENT)
+
+
+class Spend(SQLModel, table=True):
+    """What a model call cost, kept when the run's bytes are gone."""
+
+    __table_args__ = (Index("ix_spend_repository", "repository_id", "at"), Index("ix_spend_actor", "actor_id", "at"))
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    installation_id: int = Field(sa_type=BigInteger)
+    repository_id: int = Field(sa_type=BigInteger)
+    thread_id: str
+    actor_id: int = Field(sa_type=BigInteger)
+    run_id: str = Field(index=True)
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    at: datetime = instant()
+
+
+class Blob(SQLModel, table=True):
+    """Bytes by SHA-256 digest, at most 64 MiB each."""
+
+    digest: str = Field(primary_key=True)
+    data: bytes = Field(sa_type=LargeBinary)
+    created_at: datetime = instant()

@@ -1,0 +1,138 @@
+"""Threads, every text of their comments, and pins."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, update
+from sqlmodel import Session, col, select
+
+from bot.model.ident import digest, new_id
+from bot.model.thread import Comment, Issue, Repository
+from bot.store.deliveries import insert_or_ignore
+from bot.store.tables import CommentVersion, Pin, Thread
+
+
+def ensure(session: Session, repository: Repository, issue: Issue, installation_id: int) -> Thread:
+    """The thread's row, made if new, its changing attributes brought up to date."""
+    row = find(session, repository.id, issue.number)
+    if row is None:
+        row = Thread(
+            repository_id=repository.id,
+            number=issue.number,
+            issue_id=issue.id,
+            installation_id=installation_id,
+            owner_id=repository.owner.id,
+            owner=repository.owner.login,
+            name=repository.name,
+            default_branch=repository.default_branch,
+        )
+    row.installation_id = installation_id
+    row.owner, row.name, row.owner_id = repository.owner.login, repository.name, repository.owner.id
+    row.default_branch, row.private = repository.default_branch, repository.private
+    row.is_pull_request = issue.is_pull_request
+    session.add(row)
+    session.flush()
+    return row
+
+
+def find(session: Session, repository_id: int, number: int) -> Thread | None:
+    return session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
+
+
+def remember(session: Session, thread_id: str, comment: Comment, seen: datetime, slot: str | None = None) -> None:
+    """Keep a comment's text as it stands; the same text of the same moment is kept once."""
+    insert_or_ignore(
+        session,
+        CommentVersion,
+        {
+            "id": new_id(),
+            "thread_id": thread_id,
+            "comment_id": comment.id,
+            "author_id": comment.author.id,
+            "author": comment.author.login,
+            "author_type": comment.author.type,
+            "role": comment.role,
+            "body": comment.body,
+            "digest": digest(comment.body),
+            "url": comment.url,
+            "created_at": comment.created_at,
+            "updated_at": comment.updated_at,
+            "seen_at": seen,
+            "minimized": comment.minimized,
+            "app_id": comment.app_id,
+            "slot": slot,
+        },
+    )
+
+
+def forget(session: Session, thread_id: str, comment_id: int, when: datetime) -> None:
+    """A comment was deleted: its texts are purged at once, the fact stays; its pins go."""
+    session.execute(
+        update(CommentVersion)
+        .where(col(CommentVersion.thread_id) == thread_id, col(CommentVersion.comment_id) == comment_id)
+        .values(body="", deleted_at=when)
+    )
+    session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
+
+
+def versions(session: Session, thread_id: str) -> list[CommentVersion]:
+    """Every version of every comment of the thread, oldest first."""
+    return list(
+        session.exec(
+            select(CommentVersion)
+            .where(CommentVersion.thread_id == thread_id)
+            .order_by(col(CommentVersion.created_at), col(CommentVersion.comment_id), col(CommentVersion.id))
+        )
+    )
+
+
+def pins(session: Session, thread_id: str) -> list[Pin]:
+    """The thread's pins in the order they are numbered for people: by comment, oldest first."""
+    return list(session.exec(select(Pin).where(Pin.thread_id == thread_id).order_by(col(Pin.comment_id))))
+
+
+def pin(
+    session: Session,
+    thread_id: str,
+    comment_id: int,
+    comment: dict[str, Any],
+    *,
+    by_id: int,
+    by: str,
+    role: str | None,
+    when: datetime,
+    native: bool = False,
+) -> bool:
+    """Pin a comment; False if it is pinned in this way already."""
+    return insert_or_ignore(
+        session,
+        Pin,
+        {
+            "id": new_id(),
+            "thread_id": thread_id,
+            "comment_id": comment_id,
+            "native": native,
+            "pinned_by_id": by_id,
+            "pinned_by": by,
+            "pinned_by_role": role,
+            "pinned_at": when,
+            "comment": comment,
+        },
+    )
+
+
+def refresh_pin(session: Session, thread_id: str, comment_id: int, comment: dict[str, Any]) -> None:
+    """A pinned comment was edited: later steps see its current text."""
+    session.execute(
+        update(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id).values(comment=comment)
+    )
+
+
+def unpin(session: Session, thread_id: str, comment_id: int, *, native: bool = False) -> bool:
+    """Take a pin away; False if there is none."""
+    done = session.connection().execute(
+        delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id, col(Pin.native) == native)
+    )
+    return done.rowcount > 0
