@@ -40,7 +40,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     github_url: str = variable("BOT_GITHUB_URL", "REST base; GHES: https://HOST/api/v3", "https://api.github.com")
-    app_id: str = variable("BOT_GITHUB_APP_ID", "the GitHub App's id", "")
+    app_id: Annotated[int, Field(ge=0)] = variable("BOT_GITHUB_APP_ID", "the GitHub App's id", 0)
     private_key: Annotated[str, BeforeValidator(_pem)] = variable(
         "BOT_GITHUB_PRIVATE_KEY", "the App's private key (PEM)", "", secret=True
     )

@@ -39,6 +39,8 @@ class CommentRecord(_Record):
     fate: str
     removed: tuple[str, ...] = ()
     url: str = ""
+    #: what a reader of the manifest should know besides: edited since, pinned by whom
+    note: str = ""
 
 
 class InputRecord(_Record):
@@ -53,6 +55,7 @@ class InputRecord(_Record):
     digest: str = ""
     status: str = "ok"  # ok, unavailable, failed
     reason: str = ""
+    removed: tuple[str, ...] = ()
 
 
 class BlockRecord(_Record):
@@ -60,6 +63,9 @@ class BlockRecord(_Record):
     label: str
     bytes: int
     tokens: int
+    source: str = ""
+    trust: str = ""
+    removed: tuple[str, ...] = ()
 
 
 class Manifest(_Record):
@@ -69,6 +75,10 @@ class Manifest(_Record):
     inputs: tuple[InputRecord, ...] = ()
     blocks: tuple[BlockRecord, ...] = ()
     window: int = 0
+    #: whether the step saw only what people with write access vouch for, and why
+    authors: str = ""
+    fidelity: str = ""
+    fidelity_reason: str = ""
     reads: int = 0
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from bot.model.thread import Account, Comment, Issue, Repository
+
+#: Events and their actions that the bot acts on; the front door stores no others.
+HANDLED: Mapping[str, frozenset[str]] = {
+    "issue_comment": frozenset({"created", "edited", "deleted", "pinned", "unpinned"}),
+    "issues": frozenset(
+        {"opened", "edited", "deleted", "transferred", "closed", "reopened", "labeled", "unlabeled"}
+        | {"locked", "unlocked"}
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,34 +80,51 @@ class ArtifactState(StrEnum):
     SUPERSEDED = "superseded"
 
 
-_R, _A, _O = RunState, AttemptState, OutboxState
 _RUN_ENDS = frozenset(s for s in RunState if s.ended)
+_ATTEMPT_ENDS = frozenset(s for s in AttemptState if s.ended)
 
-#: From each state to the states that may follow; a state that is missing is final.
-TRANSITIONS: Mapping[StrEnum, frozenset[StrEnum]] = {
-    DeliveryState.NEW: frozenset({DeliveryState.PLANNED, DeliveryState.IGNORED, DeliveryState.FAILED}),
-    DispatchState.QUEUED: frozenset(
-        {DispatchState.STARTED, DispatchState.REFUSED, DispatchState.CANCELLED, DispatchState.SET_ASIDE}
-    ),
-    DispatchState.STARTED: frozenset({DispatchState.DONE, DispatchState.CANCELLED, DispatchState.SET_ASIDE}),
-    _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.SET_ASIDE, _R.TIMED_OUT}),
-    _R.RUNNING: _RUN_ENDS | {_R.QUEUED, _R.WAITING},
-    _R.WAITING: frozenset({_R.QUEUED, _R.CANCELLED, _R.TIMED_OUT, _R.SET_ASIDE}),
-    _A.RUNNING: frozenset(s for s in AttemptState if s is not _A.RUNNING),
-    _A.WAITING: frozenset(s for s in AttemptState if s is not _A.WAITING),
-    GateState.OPEN: frozenset(s for s in GateState if s is not GateState.OPEN),
-    _O.PENDING: frozenset({_O.SENDING, _O.DROPPED}),
-    _O.SENDING: frozenset({_O.POSTED, _O.PENDING, _O.UNSURE, _O.DROPPED}),
-    _O.UNSURE: frozenset({_O.POSTED, _O.PENDING, _O.DROPPED}),
-    # the body of a posted slot may change (an index comment): it is sent again as an edit
-    _O.POSTED: frozenset({_O.PENDING}),
-    ArtifactState.CURRENT: frozenset({ArtifactState.STALE, ArtifactState.SUPERSEDED}),
-    ArtifactState.STALE: frozenset({ArtifactState.SUPERSEDED}),
+#: Of each kind, from each state to the states that may follow; a state that is missing is final. Kinds are kept apart:
+#: a `StrEnum` compares as its text, so `queued` of one kind would be found under another.
+TRANSITIONS: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
+    DeliveryState: {
+        DeliveryState.NEW: frozenset({DeliveryState.PLANNED, DeliveryState.IGNORED, DeliveryState.FAILED}),
+    },
+    DispatchState: {
+        DispatchState.QUEUED: frozenset(
+            {DispatchState.STARTED, DispatchState.REFUSED, DispatchState.CANCELLED, DispatchState.SET_ASIDE}
+        ),
+        DispatchState.STARTED: frozenset({DispatchState.DONE, DispatchState.CANCELLED, DispatchState.SET_ASIDE}),
+    },
+    RunState: {
+        RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED, RunState.SET_ASIDE, RunState.TIMED_OUT}),
+        RunState.RUNNING: _RUN_ENDS | {RunState.QUEUED, RunState.WAITING},
+        RunState.WAITING: frozenset({RunState.QUEUED, RunState.CANCELLED, RunState.TIMED_OUT, RunState.SET_ASIDE}),
+    },
+    AttemptState: {
+        AttemptState.RUNNING: _ATTEMPT_ENDS | {AttemptState.WAITING},
+        AttemptState.WAITING: _ATTEMPT_ENDS | {AttemptState.RUNNING},
+    },
+    GateState: {
+        GateState.OPEN: frozenset({GateState.ANSWERED, GateState.EXPIRED, GateState.VOID, GateState.CANCELLED}),
+    },
+    OutboxState: {
+        OutboxState.PENDING: frozenset({OutboxState.SENDING, OutboxState.DROPPED}),
+        OutboxState.SENDING: frozenset(
+            {OutboxState.POSTED, OutboxState.PENDING, OutboxState.UNSURE, OutboxState.DROPPED}
+        ),
+        OutboxState.UNSURE: frozenset({OutboxState.POSTED, OutboxState.PENDING, OutboxState.DROPPED}),
+        # the body of a posted slot may change (an index comment): it is sent again as an edit
+        OutboxState.POSTED: frozenset({OutboxState.PENDING}),
+    },
+    ArtifactState: {
+        ArtifactState.CURRENT: frozenset({ArtifactState.STALE, ArtifactState.SUPERSEDED}),
+        ArtifactState.STALE: frozenset({ArtifactState.SUPERSEDED}),
+    },
 }
 
 
 def follow(old: S, new: S) -> S:
     """Return `new` if it may follow `old`; raise `IllegalTransition` otherwise."""
-    if new not in TRANSITIONS.get(old, frozenset()):
+    if new not in TRANSITIONS[type(old)].get(old, frozenset()):
         raise IllegalTransition(f"{type(old).__name__}: {old} cannot become {new}")
     return new

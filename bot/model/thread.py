@@ -61,6 +61,14 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
+class CommentPage:
+    """One page of a thread's comments, oldest first; `last` is the number of the last page at this page size."""
+
+    items: tuple[Comment, ...]
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Issue:
     """The head of a thread."""
 

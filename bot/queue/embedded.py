@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bot.model.clock import Clock
 from bot.model.ident import new_id
-from bot.store import Store, runs
+from bot.store import Session, Store, runs
 
 LEASE = timedelta(seconds=30)
 
@@ -33,13 +33,15 @@ class EmbeddedQueue:
         async with self._turn:  # one worker looks at a time: a ring wakes one query, not one a worker
             while True:
                 seen = bell.count
-                now = self._clock.now()
-                run_id = await self._store.write(lambda session, now=now: runs.claim(session, self.owner, now, LEASE))
+                run_id = await self._store.write(self._claim)
                 if run_id is not None:
                     return run_id
                 due = await self._store.read(runs.next_due)
                 wait = None if due is None else max(0.01, (due - self._clock.now()).total_seconds())
                 await bell.wait(seen, wait)
+
+    def _claim(self, session: Session) -> str | None:
+        return runs.claim(session, self.owner, self._clock.now(), LEASE)
 
     async def beat(self) -> None:
         until = self._clock.now() + LEASE

@@ -1,6 +1,6 @@
 """What a worker needs of a queue.
 
-Per thread first come, first served by dispatch sequence, a run that goes on to the front; different threads side by side.
+Per thread first come, first served by dispatch sequence, a run that goes on to the front; threads side by side.
 """
 
 from __future__ import annotations

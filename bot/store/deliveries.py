@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,23 +10,11 @@ from sqlalchemy import Insert, func, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, or_, select
 
+from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, follow
 from bot.store.database import ring
 from bot.store.tables import Delivery
-
-
-@dataclass(frozen=True, slots=True)
-class NewDelivery:
-    """A delivery whose signature was checked. `body` is raw; `content_key` its second identity."""
-
-    app_id: str
-    guid: str
-    content_key: str
-    event: str
-    headers: dict[str, str]
-    body: bytes
-    received_at: datetime
 
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
@@ -38,7 +25,7 @@ def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, 
     return session.connection().execute(statement).rowcount == 1
 
 
-def take(session: Session, new: NewDelivery) -> Literal["accepted", "duplicate"]:
+def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted", "duplicate"]:
     """Keep a delivery unless one with the same GUID or the same content is kept already."""
     taken = insert_or_ignore(
         session,
@@ -47,11 +34,13 @@ def take(session: Session, new: NewDelivery) -> Literal["accepted", "duplicate"]
             "id": new_id(),
             "app_id": new.app_id,
             "guid": new.guid,
-            "content_key": new.content_key,
+            "content_key": new.content,
             "event": new.event,
-            "headers": new.headers,
+            "action": new.action,
+            "repository_id": new.repository_id,
+            "headers": dict(new.headers),
             "body": new.body,
-            "received_at": new.received_at,
+            "received_at": now,
             "state": DeliveryState.NEW,
             "reason": "",
         },

@@ -19,10 +19,12 @@ class Delivery(SQLModel, table=True):
     __table_args__ = (UniqueConstraint("app_id", "guid"), Index("ix_delivery_open", "state", "not_before"))
 
     id: str = Field(default_factory=new_id, primary_key=True)
-    app_id: str
+    app_id: int = Field(sa_type=BigInteger)
     guid: str
     content_key: str = Field(unique=True)
     event: str
+    action: str
+    repository_id: int = Field(sa_type=BigInteger)
     headers: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     body: bytes = Field(sa_type=LargeBinary)
     received_at: datetime = instant()

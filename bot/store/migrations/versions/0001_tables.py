@@ -18,10 +18,12 @@ def upgrade() -> None:
     op.create_table(
         "delivery",
         sa.Column("id", sa.String(), nullable=False),
-        sa.Column("app_id", sa.String(), nullable=False),
+        sa.Column("app_id", sa.BigInteger(), nullable=False),
         sa.Column("guid", sa.String(), nullable=False),
         sa.Column("content_key", sa.String(), nullable=False),
         sa.Column("event", sa.String(), nullable=False),
+        sa.Column("action", sa.String(), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("headers", sa.JSON(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),

@@ -1,0 +1,62 @@
+"""Rows for tests: a thread and runs on it, made through the same queries as the product's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from bot.model.delivery import NewDelivery
+from bot.model.thread import Account, Issue, Repository
+from bot.store import Session, deliveries, dispatches, snapshots, threads
+from bot.store.tables import Dispatch, Run, Thread
+
+NOW = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
+ANA = Account(11, "ana")
+REPOSITORY = Repository(501, Account(10, "acme", "Organization"), "widgets")
+
+
+def delivery(guid: str, content: str | None = None) -> NewDelivery:
+    """A delivery with both identities."""
+    return NewDelivery(1, guid, "issue_comment", "created", content or f"content-{guid}", REPOSITORY.id, b"{}")
+
+
+def issue(number: int = 1) -> Issue:
+    """An open issue of `REPOSITORY`."""
+    return Issue(
+        id=9000 + number,
+        number=number,
+        title="Crash on empty input",
+        body="It crashes.",
+        author=ANA,
+        state="open",
+        url=f"https://github.test/acme/widgets/issues/{number}",
+        labels=("bug",),
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def thread(session: Session, number: int = 1) -> Thread:
+    """The row of that issue's thread."""
+    return threads.ensure(session, REPOSITORY, issue(number), installation_id=77)
+
+
+def run(session: Session, number: int = 1, *, guid: str, now: datetime = NOW, workflow: str = "ask") -> Run:
+    """A queued run on thread `number`, as an accepted delivery makes one."""
+    where = thread(session, number)
+    assert deliveries.take(session, delivery(guid), now) == "accepted"
+    taken = deliveries.find(session, guid)
+    assert taken is not None
+    snapshot = snapshots.keep(session, REPOSITORY.id, "c0ffee", {}, now)
+    dispatch = Dispatch(
+        thread_id=where.id,
+        delivery_id=taken.id,
+        sequence=0,
+        snapshot_id=snapshot.id,
+        actor_id=ANA.id,
+        actor=ANA.login,
+        actor_role="write",
+        request="hello",
+        command=workflow,
+        created_at=now,
+    )
+    return dispatches.accept(session, dispatch, workflow, now)

@@ -1,0 +1,54 @@
+"""Both identities of a delivery."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from bot.model.state import DeliveryState
+from bot.store import Store, deliveries
+from tests.rows import delivery
+
+from .conftest import NOW
+
+
+async def test_the_same_guid_is_a_duplicate_whatever_its_content(store: Store) -> None:
+    """(app, GUID) is the first identity."""
+    assert await store.write(lambda s: deliveries.take(s, delivery("g", "one"), NOW)) == "accepted"
+    assert await store.write(lambda s: deliveries.take(s, delivery("g", "two"), NOW)) == "duplicate"
+
+
+async def test_the_same_content_under_a_new_guid_is_a_duplicate(store: Store) -> None:
+    """The signature covers only the body, so the body is an identity too."""
+    assert await store.write(lambda s: deliveries.take(s, delivery("g", "one"), NOW)) == "accepted"
+    assert await store.write(lambda s: deliveries.take(s, delivery("h", "one"), NOW)) == "duplicate"
+
+
+async def test_fifty_at_once_are_accepted_once(store: Store) -> None:
+    """Exactly one of 50 equal deliveries is new."""
+    answers = await asyncio.gather(*(store.write(lambda s: deliveries.take(s, delivery("g"), NOW)) for _ in range(50)))
+    assert sorted(answers) == ["accepted"] + ["duplicate"] * 49
+
+
+async def test_a_postponed_delivery_is_not_due_before_its_time(store: Store) -> None:
+    """It holds up nobody meanwhile, and is found when due."""
+    await store.write(lambda s: deliveries.take(s, delivery("late"), NOW))
+    row = await store.read(lambda s: deliveries.find(s, "late"))
+    assert row is not None
+    later = NOW + timedelta(minutes=1)
+    await store.write(lambda s: deliveries.postpone(s, row.id, later, NOW, "busy"))
+    await store.write(lambda s: deliveries.take(s, delivery("next"), NOW))
+    assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW))] == ["next"]
+    assert {d.guid for d in await store.read(lambda s: deliveries.open_batch(s, later))} == {"late", "next"}
+    assert await store.read(deliveries.next_due) == later
+
+
+async def test_only_what_led_to_nothing_can_be_replayed(store: Store) -> None:
+    """A planned delivery stays planned: replaying it would say things twice."""
+    await store.write(lambda s: deliveries.take(s, delivery("g"), NOW))
+    row = await store.read(lambda s: deliveries.find(s, "g"))
+    assert row is not None
+    assert not await store.write(lambda s: deliveries.replay(s, row.id))
+    await store.write(lambda s: deliveries.settle(s, row.id, DeliveryState.IGNORED, "no mention"))
+    assert await store.write(lambda s: deliveries.replay(s, row.id))
+    assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW))] == ["g"]

@@ -1,0 +1,144 @@
+"""A slot is said once, in order, and never forgotten."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from bot.model.ident import digest
+from bot.model.slot import Slot
+from bot.model.state import OutboxState
+from bot.store import Session, Store, outbox
+from bot.store.tables import Outbox
+from tests import rows
+
+from .conftest import NOW
+
+
+async def say(
+    store: Store,
+    scope: str,
+    body: str = "hello",
+    *,
+    thread: int = 1,
+    sequence: int = 0,
+    purpose: str = "result",
+    action: str = "comment",
+) -> str:
+    """Ensure a slot and return the row's id."""
+
+    def work(session: Session) -> str:
+        where = rows.thread(session, thread)
+        row = outbox.ensure(
+            session,
+            Slot(scope, purpose),
+            thread_id=where.id,
+            action=action,
+            purpose=purpose,
+            body=body,
+            now=NOW,
+            sequence=sequence,
+        )
+        return row.id
+
+    return await store.write(work)
+
+
+async def claim(store: Store, owner: str = "me") -> str | None:
+    said = await store.write(lambda s: outbox.claim(s, owner, NOW))
+    return None if said is None else said.row.id
+
+
+async def state(store: Store, row_id: str) -> OutboxState:
+    return await store.read(lambda s: s.get_one(Outbox, row_id).state)
+
+
+async def posted(store: Store, row_id: str, comment: int = 5, body: str = "hello") -> None:
+    await store.write(lambda s: outbox.posted(s, row_id, comment, "url", NOW, digest(body)))
+
+
+async def test_a_slot_is_one_row_whatever_is_said_again(store: Store) -> None:
+    """The same slot with the same body is the same row."""
+    assert await say(store, "run/1") == await say(store, "run/1")
+    assert await claim(store) is not None
+    assert await claim(store) is None
+
+
+async def test_a_changed_body_of_a_posted_slot_is_an_edit(store: Store) -> None:
+    """It is pending again and keeps GitHub's id; unchanged it stays posted."""
+    row_id = await say(store, "thread/1", purpose="index")
+    await claim(store)
+    await posted(store, row_id)
+    await say(store, "thread/1", purpose="index")
+    assert await state(store, row_id) is OutboxState.POSTED
+    await say(store, "thread/1", "changed", purpose="index")
+    again = await store.write(lambda s: outbox.claim(s, "me", NOW))
+    assert again is not None
+    assert (again.row.id, again.row.posted_id, again.row.body) == (row_id, 5, "changed")
+
+
+async def test_a_body_that_changes_while_it_is_sent_is_sent_again(store: Store) -> None:
+    """The answer to the old body does not settle the new one."""
+    row_id = await say(store, "thread/1", purpose="index")
+    await claim(store)
+    await say(store, "thread/1", "newer", purpose="index")
+    await posted(store, row_id, body="hello")
+    assert await state(store, row_id) is OutboxState.PENDING
+
+
+async def test_results_of_a_thread_go_in_dispatch_order(store: Store) -> None:
+    """An unsure earlier result holds back a later one of its thread, not another thread's nor a reaction."""
+    first = await say(store, "run/1", sequence=1)
+    second = await say(store, "run/2", sequence=2)
+    assert await claim(store) == first
+    await store.write(lambda s: outbox.unsure(s, first, NOW + timedelta(seconds=5), "no answer"))
+    other = await say(store, "run/3", thread=2, sequence=1)
+    reaction = await say(store, "run/4", purpose="reaction", action="reaction", sequence=2)
+    assert {await claim(store), await claim(store)} == {other, reaction}
+    assert await claim(store) is None
+    await store.write(lambda s: outbox.confirm(s, str(Slot("run/1", "result")), 9, "url", NOW))
+    assert await state(store, first) is OutboxState.POSTED
+    assert await claim(store) == second
+
+
+async def test_a_second_comment_in_a_filled_slot_is_told(store: Store) -> None:
+    """The caller learns which comment fills the slot, so that the younger can go."""
+    row_id = await say(store, "run/1")
+    await claim(store)
+    await posted(store, row_id, 5)
+    slot = str(Slot("run/1", "result"))
+    assert await store.write(lambda s: outbox.confirm(s, slot, 5, "url", NOW)) is None
+    assert await store.write(lambda s: outbox.confirm(s, slot, 6, "url", NOW)) == 5
+
+
+async def test_what_a_dead_process_was_sending_is_unsure(store: Store) -> None:
+    """And what this process sends is left alone."""
+    dead = await say(store, "run/1", thread=1)
+    assert await claim(store, "dead") == dead
+    mine = await say(store, "run/2", thread=2)
+    assert await claim(store, "me") == mine
+    look = NOW + timedelta(seconds=5)
+    await store.write(lambda s: outbox.recover(s, "me", look))
+    assert (await state(store, dead), await state(store, mine)) == (OutboxState.UNSURE, OutboxState.SENDING)
+    assert await store.read(lambda s: outbox.due_unsure(s, NOW)) == []
+    assert [said.row.id for said in await store.read(lambda s: outbox.due_unsure(s, look))] == [dead]
+    assert await store.read(outbox.next_due) == look
+
+
+async def test_a_postponed_row_waits_and_results_go_before_reactions(store: Store) -> None:
+    """`not_before` is obeyed; priority decides among what is due."""
+    reaction = await say(store, "run/1", purpose="reaction", action="reaction")
+    result = await say(store, "run/2")
+    assert await claim(store) == result
+    await store.write(lambda s: outbox.postpone(s, result, NOW + timedelta(hours=1), "limited"))
+    assert await claim(store) == reaction
+    assert await claim(store) is None
+
+
+async def test_a_dropped_slot_stays_dropped(store: Store) -> None:
+    """A locked thread is not knocked at again."""
+    row_id = await say(store, "run/1")
+    await claim(store)
+    await store.write(lambda s: outbox.drop(s, row_id, "locked"))
+    await say(store, "run/1", "another")
+    assert await state(store, row_id) is OutboxState.DROPPED
+    assert await claim(store) is None
