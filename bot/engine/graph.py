@@ -63,10 +63,18 @@ def ready(steps: Sequence[Step], attempts: Sequence[Attempt]) -> Next:
             case AttemptState.CANCELLED:
                 return End(RunState.CANCELLED, step.id)
             case AttemptState.FAIL:
-                code = last.error.get("code", "")
-                state = RunState.BUDGET_EXCEEDED if code == "budget_exceeded" else RunState.FAILED
-                return End(state, step.id, f"{step.id} failed: {code}")
+                return _after_failure(step, last)
     return End(RunState.SUCCEEDED)
+
+
+#: failures of a step that are really the end of the run's allowance
+_ENDS = {"run_timed_out": RunState.TIMED_OUT}
+
+
+def _after_failure(step: Step, last: Attempt) -> End:
+    code = last.error.get("code", "")
+    state = _ENDS.get(code, RunState.FAILED)
+    return End(state, step.id, last.error.get("message", "") if code in _ENDS else f"{step.id} failed: {code}")
 
 
 def _after_interruption(step: Step, mine: Sequence[Attempt]) -> Next:

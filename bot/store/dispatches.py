@@ -43,6 +43,11 @@ def queue_run(session: Session, dispatch: Dispatch, workflow: str, now: datetime
     return run
 
 
+def get(session: Session, dispatch_id: str) -> Dispatch:
+    """The dispatch of that id."""
+    return session.get_one(Dispatch, dispatch_id)
+
+
 def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:
     """The thread's newest runs, newest first."""
     return session.exec(

@@ -16,7 +16,17 @@ from bot.store.database import ring
 from bot.store.tables import Outbox, Thread
 
 #: what goes first when several are due
-PRIORITY = {"result": 0, "error": 0, "cancelled": 0, "command": 0, "gate": 1, "reaction": 2, "index": 2, "status": 3}
+PRIORITY = {
+    "result": 0,
+    "output": 0,
+    "error": 0,
+    "cancelled": 0,
+    "command": 0,
+    "gate": 1,
+    "reaction": 2,
+    "index": 2,
+    "status": 3,
+}
 _OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
 
 
@@ -45,7 +55,7 @@ def ensure(
 
     A slot that is dropped stays dropped; the same body again changes nothing.
     """
-    row = session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
+    row = find(session, slot)
     key = digest(body)
     if row is None:
         row = Outbox(
@@ -72,6 +82,11 @@ def ensure(
     session.flush()
     ring(session, "outbox")
     return row
+
+
+def find(session: Session, slot: Slot) -> Outbox | None:
+    """The row of a slot."""
+    return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
 
 
 def claim(session: Session, owner: str, now: datetime) -> Saying | None:

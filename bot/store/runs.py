@@ -94,6 +94,11 @@ def rows(session: Session, run_id: str) -> RunRows:
     )
 
 
+def exists_run(session: Session, run_id: str) -> bool:
+    """Whether there is such a run."""
+    return session.get(Run, run_id) is not None
+
+
 def beat(session: Session, owner: str, until: datetime) -> None:
     """Prolong every lease of `owner`."""
     session.execute(

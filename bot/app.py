@@ -1,0 +1,221 @@
+"""Wires the rooms into one bot: the only place that knows them all. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import hmac
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import httpx
+from fastapi import FastAPI
+
+from bot import __version__, log, webhook
+from bot.dispatch import Actions, Identities, Intake, Parts
+from bot.engine import Desk, Tools, Workers
+from bot.errors import BotError, OperatorError
+from bot.github import GitHub
+from bot.model.clock import Clock, SystemClock
+from bot.model.delivery import NewDelivery
+from bot.publish import Marker, OutboxSender, Redactor, Speaker
+from bot.queue import EmbeddedQueue
+from bot.runners import Providers, Runners
+from bot.settings import Settings, missing_to_serve
+from bot.store import Store, deliveries, open_store
+from bot.web import health
+from bot.workflows import Memo, builtin_files
+from bot.workspace import Git, Sandbox, Workspaces, open_sandbox
+
+_log = log.get("app")
+
+#: seconds after an unanswered write at which its marker is looked for; only then is it written again
+LOOK_AT = (5.0, 30.0, 90.0)
+#: how long a stop waits for posts under way
+STOP_SECONDS = 8.0
+
+
+class StoreInbox:
+    """The front door's inbox on the store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+
+    async def take(self, delivery: NewDelivery) -> Literal["accepted", "duplicate"]:
+        """See `bot.webhook.Inbox.take`."""
+        now = self._clock.now()
+        return await self._store.write(lambda session: deliveries.take(session, delivery, now))
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """One running instance. Made by `open_bot`, which also ends it."""
+
+    settings: Settings
+    store: Store
+    github: GitHub
+    sandbox: Sandbox
+    runners: Runners
+    workers: Workers
+    identities: Identities
+
+    async def store_fault(self) -> str | None:
+        """What is wrong with the database, None if it answers."""
+        try:
+            async with asyncio.timeout(5):
+                await self.store.read(deliveries.next_due)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is what `/readyz` is asked for
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    async def github_fault(self) -> str | None:
+        """Why GitHub cannot be reached, None if who we are is known."""
+        try:
+            async with asyncio.timeout(5):
+                await self.identities.get()
+        except (BotError, TimeoutError) as error:
+            return str(error) or type(error).__name__
+        return None
+
+
+@asynccontextmanager
+async def open_bot(
+    settings: Settings,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    clock: Clock | None = None,
+    look_at: Sequence[float] = LOOK_AT,
+    environ: Mapping[str, str] | None = None,
+) -> AsyncIterator[Bot]:
+    """Open the database, start intake, workers and outbox; on leaving, end them in order.
+
+    Raises `OperatorError` where a setting is missing or another process uses the data folder.
+    """
+    if missing := missing_to_serve(settings):
+        raise OperatorError(
+            f"not set: {', '.join(missing)}", "set them in the environment or in `.env`, then start again"
+        )
+    clock = clock or SystemClock()
+    data = settings.data_dir.resolve()
+    async with AsyncExitStack() as stack:
+        stack.callback(os.close, _lock(data))
+        store = open_store(settings.database)
+        stack.push_async_callback(store.close)
+        github = GitHub(
+            base_url=settings.github_url,
+            app_id=str(settings.app_id),
+            private_key=settings.private_key,
+            transport=transport,
+            clock=clock,
+        )
+        stack.push_async_callback(github.aclose)
+        sandbox = await open_sandbox(settings.sandbox)
+        runners = await stack.enter_async_context(Runners(providers(settings), sandbox, settings.default_model or None))
+        keys = marker_keys(settings)
+        marker = Marker(keys)
+        speaker = Speaker(Redactor(settings.secrets), clock)
+        identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
+        memo = Memo(builtin_files())
+        queue = EmbeddedQueue(store, clock)
+        tools = Tools(
+            store=store,
+            github=github,
+            sandbox=sandbox,
+            workspaces=Workspaces(data / "work", Git(), allowed_host=_host(settings.github_url)),
+            runners=runners,
+            memo=memo,
+            speaker=speaker,
+            marker=marker,
+            clock=clock,
+            nonce_key=hmac.digest(keys[0], b"nonce", "sha256"),
+            max_usd_day=settings.max_usd_day,
+            max_run_usd=settings.max_run_usd,
+            export_env=settings.export_env,
+            environ=environ if environ is not None else os.environ,
+        )
+        workers = Workers(store, queue, Desk(tools), clock, settings.workers)
+        parts = Parts(store, github, identities, memo, marker, speaker, clock)
+        sender = OutboxSender(store, github, marker, clock, owner=queue.owner, look_at=look_at)
+        loops = [
+            asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
+            asyncio.create_task(workers.run(), name="workers"),
+            asyncio.create_task(sender.run(), name="outbox"),
+        ]
+        stack.push_async_callback(_stop, loops)
+        yield Bot(settings, store, github, sandbox, runners, workers, identities)
+
+
+async def _stop(loops: list[asyncio.Task[None]]) -> None:
+    """End intake and workers first, so that what they hand back can still be said, then the outbox."""
+    for loop in loops:
+        loop.cancel()
+        done, _ = await asyncio.wait([loop], timeout=STOP_SECONDS)
+        for task in done:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _log.error("loop_failed", loop=task.get_name(), error=repr(error))
+
+
+def _lock(data: Path) -> int:
+    """Make this process the only one on the data folder; the lock goes with the process, however that ends."""
+    data.mkdir(parents=True, exist_ok=True)
+    handle = os.open(data / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise OperatorError(
+            f"another process uses {data}", "stop it, or give this one a BOT_DATA_DIR of its own"
+        ) from error
+    return handle
+
+
+def serve_app(
+    settings: Settings, *, environ: Mapping[str, str] | None = None, look_at: Sequence[float] = LOOK_AT
+) -> FastAPI:
+    """The FastAPI application that `threadsmith serve` runs: front door and health around one bot."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_bot(settings, environ=environ, look_at=look_at) as bot:
+            attach(app, bot)
+            yield
+
+    return FastAPI(title="Threadsmith", version=__version__, lifespan=lifespan)
+
+
+def attach(app: FastAPI, bot: Bot) -> None:
+    """Put the bot's routes on the application."""
+    inbox = StoreInbox(bot.store, SystemClock())
+    secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
+    app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
+    app.include_router(health.router({"database": bot.store_fault}, {"github": bot.github_fault}))
+
+
+def providers(settings: Settings) -> Providers:
+    """The models' providers as the settings name them."""
+    return Providers(
+        openai_key=settings.openai_key,
+        openai_base_url=settings.openai_url,
+        anthropic_key=settings.anthropic_key,
+        anthropic_base_url=settings.anthropic_url,
+    )
+
+
+def marker_keys(settings: Settings) -> list[bytes]:
+    """The keys that sign markers: those set, else one derived from the App's private key."""
+    if settings.marker_keys:
+        return [key.encode() for key in settings.marker_keys]
+    return [hashlib.sha256(b"threadsmith marker\0" + settings.private_key.encode()).digest()]
+
+
+def _host(github_url: str) -> str:
+    """Scheme and host that clones may come from; github.com serves its API from a host of its own."""
+    parts = urlsplit(github_url)
+    host = "github.com" if parts.netloc == "api.github.com" else parts.netloc
+    return f"{parts.scheme}://{host}"

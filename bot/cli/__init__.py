@@ -1,0 +1,1 @@
+"""The command `threadsmith`: one module per command."""

@@ -1,0 +1,35 @@
+"""Where the command line writes: results to standard output, everything about them to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from bot import log
+from bot.publish import Redactor
+from bot.settings import Settings, Source, load
+
+
+def out(text: str = "") -> None:
+    """A line of the result."""
+    sys.stdout.write(f"{text}\n")
+
+
+def err(text: str) -> None:
+    """A line about it."""
+    sys.stderr.write(f"{text}\n")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """For tables and progress; plain text where nobody looks at a terminal."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
+
+
+def settings() -> tuple[Settings, dict[str, Source]]:
+    """The settings of this process, with logging set up so that no secret reaches a line."""
+    found, sources = load(os.environ, Path(".env"))
+    log.configure(found.log, redact=Redactor(found.secrets))
+    return found, sources

@@ -1,0 +1,36 @@
+"""The instance's database, for commands that look into it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from bot.cli.console import settings
+from bot.errors import OperatorError
+from bot.store import Session, Store, open_store
+
+T = TypeVar("T")
+
+
+def look(work: Callable[[Session], T], *, write: bool = False) -> T:
+    """Run `work` on the database of the settings. A running `serve` may go on meanwhile."""
+    found, _ = settings()
+    path = found.database.removeprefix("sqlite:///")
+    if found.database.startswith("sqlite") and not Path(path).is_file():
+        raise OperatorError(f"there is no database at {path}", "set BOT_DATA_DIR to the folder that `serve` uses")
+
+    async def go() -> T:
+        store: Store = open_store(found.database)
+        try:
+            return await (store.write(work) if write else store.read(work))
+        finally:
+            await store.close()
+
+    return asyncio.run(go())
+
+
+def run_name(text: str) -> str:
+    """A run's id as typed (ULIDs in capitals)."""
+    return text.strip().upper()

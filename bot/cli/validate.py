@@ -1,0 +1,70 @@
+"""`threadsmith validate`: the checks that a dispatch makes, on files of this machine."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.cli.console import err, out
+from bot.model.finding import Finding
+from bot.workflows import builtin_files, check, report
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+def read_files(path: Path) -> tuple[dict[str, str], list[Finding]]:
+    """The configuration files below `path`: a repository's root, its `.github`, or a `bot.yml` itself.
+
+    Keys are repository paths. A file that is not UTF-8 is a finding.
+    """
+    if path.is_file():
+        top, extra = path, path.parent / "bot"
+    else:
+        base = path if path.name == ".github" else path / ".github"
+        top, extra = base / "bot.yml", base / "bot"
+    candidates = [(top, ".github/bot.yml")] if top.is_file() else []
+    candidates += [
+        (found, f".github/bot/{found.relative_to(extra).as_posix()}")
+        for found in sorted(extra.rglob("*"))
+        if found.is_file()
+    ]
+    files: dict[str, str] = {}
+    findings: list[Finding] = []
+    for found, name in candidates:
+        try:
+            files[name] = found.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            findings.append(
+                Finding(name, 1, 1, "error", "not_utf8", f"byte {error.start} is not UTF-8", "save it as UTF-8")
+            )
+    return files, findings
+
+
+def validate(
+    path: Annotated[Path, typer.Argument(help="A repository's root, or a bot.yml.", exists=True)] = Path(),
+    format_: Annotated[Format, typer.Option("--format", help="How findings are printed.")] = Format.TEXT,
+) -> None:
+    """Check a repository's configuration; exit code 3 where an error forbids its use."""
+    files, findings = read_files(path)
+    if not files and not findings:
+        err(f"no .github/bot.yml below {path}: the product's own `ask` agent would serve")
+    configuration, found = check(files, builtin_files())
+    everything = tuple(sorted([*findings, *found]))
+    text = report(everything, format_.value)
+    if text:
+        out(text)
+    if configuration is None or any(finding.severity == "error" for finding in everything):
+        raise typer.Exit(3)
+    if format_ is Format.TEXT:
+        err(
+            f"{len(files)} file{'s' if len(files) != 1 else ''} checked, nothing to mend"
+            if not everything
+            else "usable"
+        )

@@ -1,0 +1,1 @@
+"""What an agent sees: thread snapshot, window, pins, sanitiser, blocks, exec inputs, prompt, manifest."""

@@ -1,0 +1,125 @@
+"""Text that links and images hide: titles, alternative texts, labels, and definitions that nothing refers to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.context.structure import Definition, label_key
+from bot.context.tally import Tally
+
+_DEPTH = 16
+
+
+def _nested(opening: str, closing: str, plain: str, depth: int) -> str:
+    """A pattern for `plain` with balanced brackets to a depth. Possessive, so that it never goes back."""
+    pattern = f"(?:{plain})*+"
+    for _ in range(depth):
+        pattern = f"(?:{plain}|{opening}{pattern}{closing})*+"
+    return pattern
+
+
+_TARGET = _nested(r"\(", r"\)", r"[^\s()<>\\]|\\.", _DEPTH)
+_TITLE = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)"
+#: `(target "title")`
+_TAIL = rf"\(\s*+(?P<target><[^<>\n]*+>|{_TARGET})(?:\s++(?P<title>{_TITLE}))?+\s*+\)"
+_BRACKETED = _nested(r"\[", r"\]", r"[^\[\]\\]|\\.", _DEPTH)
+_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:{_TAIL})", re.S)
+_LINK = re.compile(rf"\]{_TAIL}", re.S)
+_SHORT_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:\[\])?", re.S)
+_SECOND_LABEL = re.compile(r"\]\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.S)
+_LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.S)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_FOOTNOTE = re.compile(
+    r"^ {0,3}(?P<label>\[\^[^\]\s]+\]):[^\n]*(?:\n[^\n]*\S[^\n]*)*+(?:\n(?:[ \t]*\n)+(?: {4}|\t)[^\n]*(?:\n[^\n]*\S[^\n]*)*+)*+", re.M
+)
+_MASK = re.compile("\ufdd0([0-9]+)\ufdd1")
+
+
+def without_hidden_link_text(text: str, kept: list[tuple[str, Definition | None]], tally: Tally) -> str:
+    """`text` with code and definitions masked; `kept` says what each mask stands for, and is written to."""
+    definitions = [definition for _, definition in kept if definition]
+    targets: dict[str, str] = {}
+    for definition in definitions:
+        # the first of a name counts
+        targets.setdefault(label_key(definition.label), _pointed(definition.url))
+    if targets:
+        text = _SECOND_LABEL.sub(lambda match: _resolved(match, targets, tally), text)
+        text = _SHORT_IMAGE.sub(lambda match: _short_image(match, targets, tally), text)
+    text = _IMAGE.sub(lambda match: _image(match, tally), text)
+    text = _LINK.sub(lambda match: _link(match, tally), text)
+    if definitions:
+        used = {label_key(match["label"]) for match in _LABEL.finditer(text)}
+        for number, (raw, kept_definition) in enumerate(kept):
+            if kept_definition:
+                kept[number] = (_plain_definition(raw, kept_definition, used, tally), kept_definition)
+    return _without_unused_footnotes(text, kept, tally)
+
+
+def _pointed(url: str) -> str:
+    """A target as it may stand in parentheses."""
+    return url if url and re.fullmatch(_TARGET, url) else f"<{re.sub('[<>]', '', url)}>"
+
+
+def _resolved(match: re.Match[str], targets: dict[str, str], tally: Tally) -> str:
+    target = targets.get(label_key(match["label"]))
+    if target is None:
+        return match.group()
+    tally.add("link label", match["label"])
+    return f"]({target})"
+
+
+def _short_image(match: re.Match[str], targets: dict[str, str], tally: Tally) -> str:
+    target = targets.get(label_key(match["alt"]))
+    if target is None or match.string.startswith("(", match.end()):
+        return match.group()
+    tally.add("alternative text", match["alt"])
+    return f"{match['escapes']}![]({target})"
+
+
+def _image(match: re.Match[str], tally: Tally) -> str:
+    if _BLANK_LINE.search(match.group()):
+        return match.group()
+    if match["alt"]:
+        tally.add("alternative text", match["alt"])
+    if match["title"]:
+        tally.add("link title", match["title"])
+    if not match["alt"] and not match["title"]:
+        return match.group()
+    return f"{match['escapes']}![]({match['target']})"
+
+
+def _link(match: re.Match[str], tally: Tally) -> str:
+    if not match["title"] or _BLANK_LINE.search(match.group()):
+        return match.group()
+    tally.add("link title", match["title"])
+    return f"]({match['target']})"
+
+
+def _plain_definition(raw: str, definition: Definition, used: set[str], tally: Tally) -> str:
+    """Nothing if no text refers to it, else without its title. What stands before it (a list's mark) stays."""
+    end = "\n" if raw.endswith("\n") else ""
+    before = raw[: raw.index("[")]
+    if label_key(definition.label) not in used:
+        tally.add("unused link definition", raw.strip())
+        return before + end if before.strip() else ""
+    if not definition.title:
+        return raw
+    tally.add("link title", definition.title)
+    url = definition.url if definition.url and not re.search(r"[\s<>]", definition.url) else _pointed(definition.url)
+    return f"{before}[{definition.label}]: {url}{end}"
+
+
+def _without_unused_footnotes(text: str, kept: Sequence[tuple[str, Definition | None]], tally: Tally) -> str:
+    if "[^" not in text:
+        return text
+
+    def replace(match: re.Match[str]) -> str:
+        label = match["label"]
+        if text.count(label) > len(re.findall(rf"^ {{0,3}}{re.escape(label)}:", text, re.M)):
+            return match.group()
+        hidden = _MASK.sub(lambda mask: kept[int(mask.group(1))][0], match.group())
+        tally.add("unused footnote", hidden)
+        return ""
+
+    return _FOOTNOTE.sub(replace, text)

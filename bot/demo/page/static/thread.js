@@ -1,0 +1,313 @@
+// The live thread: writes as the chosen person, follows changes, shows what the bot saw.
+
+const { repo, number, sees } = document.body.dataset;
+const base = `/_demo/${repo}/issues/${number}`;
+const timeline = document.querySelector("#timeline");
+const composer = document.querySelector("#composer");
+const editor = document.querySelector("#editor");
+const remembered = "threadsmith-demo-as";
+
+const persona = () => composer.elements.as.value;
+
+function tell(message) {
+  const toast = document.querySelector("#toast");
+  toast.textContent = message;
+  toast.hidden = false;
+  clearTimeout(tell.timer);
+  tell.timer = setTimeout(() => (toast.hidden = true), 6000);
+}
+
+async function send(method, path, fields = {}) {
+  try {
+    const answer = await fetch(path, {
+      method,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ as: persona(), ...fields }),
+    });
+    const body = await answer.json();
+    if (answer.ok) return body;
+    tell(body.message);
+  } catch {
+    tell("The demo does not answer. Is it still running?");
+  }
+  return null;
+}
+
+// ---- the timeline: boxes are replaced only where they changed -------------------------------------------------------
+
+const known = new Map();
+
+function remember(root) {
+  for (const box of root.querySelectorAll(":scope > [data-key]")) known.set(box.dataset.key, box.outerHTML);
+}
+
+function ago(text) {
+  const seconds = (Date.parse(text) - Date.now()) / 1000;
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  if (seconds > -45) return "just now";
+  if (seconds > -3600) return words.format(Math.round(seconds / 60), "minute");
+  if (seconds > -86400) return words.format(Math.round(seconds / 3600), "hour");
+  return words.format(Math.round(seconds / 86400), "day");
+}
+
+function dress() {
+  for (const time of timeline.querySelectorAll("time")) {
+    time.title ||= time.textContent;
+    time.textContent = ago(time.dateTime);
+  }
+}
+
+let asked = 0;
+
+async function refresh() {
+  const turn = ++asked;
+  let answer;
+  try {
+    answer = await fetch(`${base}/timeline`);
+  } catch {
+    return;
+  }
+  if (answer.status === 410 || answer.status === 404) location.reload();
+  if (!answer.ok || turn !== asked) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+  const atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 160;
+  let added = false;
+  const before = new Map([...timeline.children].map((box) => [box.dataset.key, box]));
+  let place = null;
+  for (const box of [...fresh.children]) {
+    const key = box.dataset.key;
+    const old = before.get(key);
+    const html = box.outerHTML;
+    before.delete(key);
+    let current = old;
+    if (!old) {
+      box.classList.add("fresh");
+      current = box;
+      added = true;
+    } else if (known.get(key) !== html && !old.classList.contains("editing")) {
+      old.replaceWith(box);
+      current = box;
+    }
+    if (current !== old || !old) known.set(key, html);
+    const expected = place ? place.nextElementSibling : timeline.firstElementChild;
+    if (current !== expected) timeline.insertBefore(current, expected);
+    place = current;
+  }
+  for (const [key, box] of before) {
+    box.remove();
+    known.delete(key);
+  }
+  dress();
+  mark();
+  if (added && atEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "smooth" });
+}
+
+// ---- following: server-sent events, polling where they fail ---------------------------------------------------------
+
+const live = document.querySelector("#live");
+let polling = null;
+
+function state(word) {
+  live.dataset.state = word;
+  live.querySelector("b").textContent = word;
+}
+
+function poll(on) {
+  if (on && polling === null) polling = setInterval(refresh, 2000);
+  if (!on && polling !== null) {
+    clearInterval(polling);
+    polling = null;
+  }
+}
+
+function follow() {
+  if (!("EventSource" in window)) {
+    state("polling");
+    poll(true);
+    return;
+  }
+  const source = new EventSource(`${base}/events`);
+  source.onopen = () => {
+    state("live");
+    poll(false);
+    refresh();
+  };
+  source.onmessage = ({ data }) => {
+    if (JSON.parse(data).kind === "push") reloadFile();
+    refresh();
+  };
+  source.onerror = () => {
+    state("polling");
+    poll(true);
+  };
+}
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+composer.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const box = composer.elements.body;
+  if (await send("POST", `${base}/comments`, { body: box.value })) {
+    box.value = "";
+    refresh();
+  }
+});
+
+composer.addEventListener("change", () => localStorage.setItem(remembered, persona()));
+
+composer.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) composer.requestSubmit();
+});
+
+for (const button of composer.querySelectorAll("[data-insert]")) {
+  button.addEventListener("click", () => {
+    const box = composer.elements.body;
+    if (!box.value.includes(button.dataset.insert)) box.setRangeText(button.dataset.insert, 0, 0, "end");
+    box.focus();
+  });
+}
+
+function edit(box) {
+  if (box.classList.contains("editing")) return;
+  box.classList.add("editing");
+  const form = document.createElement("form");
+  form.className = "inline-edit";
+  const area = document.createElement("textarea");
+  area.value = box.querySelector(".source").value;
+  area.rows = Math.min(16, area.value.split("\n").length + 2);
+  area.setAttribute("aria-label", "Text of the comment");
+  const actions = document.createElement("div");
+  actions.className = "actions";
+  const cancel = Object.assign(document.createElement("button"), { type: "button", textContent: "Cancel", className: "quiet" });
+  const save = Object.assign(document.createElement("button"), { textContent: "Save", className: "primary" });
+  actions.append(cancel, save);
+  form.append(area, actions);
+  const done = () => {
+    form.remove();
+    box.classList.remove("editing");
+    refresh();
+  };
+  cancel.addEventListener("click", done);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (await send("PATCH", `/_demo/comments/${box.dataset.key}`, { body: area.value })) done();
+  });
+  box.querySelector(".markdown").after(form);
+  area.focus();
+}
+
+const ACTS = {
+  pin: ["PUT", "/pin"],
+  unpin: ["DELETE", "/pin"],
+  hide: ["PUT", "/minimized"],
+  show: ["DELETE", "/minimized"],
+  delete: ["DELETE", ""],
+};
+
+timeline.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-act]");
+  if (!button) return;
+  const box = button.closest("article");
+  const { act } = button.dataset;
+  if (act === "edit") edit(box);
+  else if (act === "saw") showSaw(box.dataset.key);
+  else {
+    const [method, path] = ACTS[act];
+    if (await send(method, `/_demo/comments/${box.dataset.key}${path}`)) refresh();
+  }
+});
+
+// ---- the side panel -------------------------------------------------------------------------------------------------
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
+function choose(id) {
+  for (const tab of tabs) {
+    const on = tab.id === id;
+    tab.setAttribute("aria-selected", String(on));
+    document.getElementById(tab.getAttribute("aria-controls")).hidden = !on;
+  }
+}
+
+for (const tab of tabs) tab.addEventListener("click", () => choose(tab.id));
+
+let shown = null;
+
+function mark() {
+  for (const box of timeline.querySelectorAll("article")) box.classList.toggle("seen", box.dataset.key === shown);
+}
+
+async function showSaw(comment) {
+  const answer = await fetch(`/_demo/comments/${comment}/saw`);
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+  const panel = document.querySelector("#panel-saw");
+  panel.replaceChildren(...fresh.childNodes);
+  panel.scrollTop = 0;
+  shown = comment;
+  mark();
+  choose("tab-saw");
+  if (matchMedia("(max-width: 980px)").matches) document.querySelector(".side").scrollIntoView({ behavior: "smooth" });
+}
+
+const { path, text, message } = editor.elements;
+const gutter = editor.querySelector(".gutter");
+const commit = editor.querySelector("button.primary");
+let saved = text.value;
+
+function count() {
+  const lines = text.value.split("\n").length;
+  gutter.textContent = Array.from({ length: lines }, (_, index) => index + 1).join("\n");
+  commit.disabled = text.value === saved;
+}
+
+async function reloadFile() {
+  if (text.value !== saved) return; // never over somebody's typing
+  const answer = await fetch(`/_demo/${repo}/file?${new URLSearchParams({ path: path.value })}`);
+  if (!answer.ok) return;
+  const fresh = (await answer.json()).text;
+  // a slow answer must not replace what was typed meanwhile
+  if (text.value !== saved) return;
+  text.value = fresh;
+  saved = text.value;
+  count();
+}
+
+text.addEventListener("input", count);
+text.addEventListener("scroll", () => (gutter.scrollTop = text.scrollTop));
+text.addEventListener("keydown", (event) => {
+  if (event.key === "Tab" && !event.shiftKey) {
+    event.preventDefault();
+    text.setRangeText("  ", text.selectionStart, text.selectionEnd, "end");
+    count();
+  }
+});
+path.addEventListener("change", () => {
+  saved = text.value;
+  reloadFile();
+});
+editor.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const content = text.value;
+  const fields = { path: path.value, text: content, message: message.value };
+  if (await send("PUT", `/_demo/${repo}/file`, fields)) {
+    saved = content;
+    message.value = "";
+    count();
+    tell(`Committed ${path.value} as ${persona()}.`);
+  }
+});
+
+// ---- begin ----------------------------------------------------------------------------------------------------------
+
+const last = composer.querySelector(`input[value="${CSS.escape(localStorage.getItem(remembered) ?? "")}"]`);
+if (last) last.checked = true;
+remember(timeline);
+dress();
+count();
+if (sees === "1") {
+  const answers = timeline.querySelectorAll(".saw");
+  if (answers.length) showSaw(answers[answers.length - 1].closest("article").dataset.key);
+}
+setInterval(dress, 30000);
+follow();

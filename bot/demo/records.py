@@ -1,0 +1,180 @@
+"""What the look-alike remembers: accounts, repositories, threads, Apps, tokens. Plain rows; rules are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from bot.demo.git import GitRepository
+from bot.model.role import Role
+
+#: longest body of an issue or comment, in characters
+MAX_BODY = 65_536
+
+#: GitHub's reactions
+Content = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
+CONTENTS: tuple[Content, ...] = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")
+
+
+@dataclass(slots=True, eq=False)
+class User:
+    """An account. `type` is GitHub's word: User, Bot or Organization."""
+
+    id: int
+    login: str
+    type: str
+    name: str
+    created_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    id: int
+    name: str
+    color: str = "ededed"
+    description: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Reaction:
+    id: int
+    user: User
+    content: Content
+    created_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class App:
+    """A GitHub App. `private_key` (PEM) is what its owner downloads; `public_key` (PEM) is what GitHub keeps."""
+
+    id: int
+    slug: str
+    name: str
+    owner: User
+    bot: User
+    client_id: str
+    private_key: str
+    public_key: str
+    permissions: dict[str, str]
+    events: list[str]
+    webhook_secret: str
+    created_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Repository:
+    """A repository with its git directory. `roles` holds what was granted, by lower-case login."""
+
+    id: int
+    owner: User
+    name: str
+    private: bool
+    description: str | None
+    git: GitRepository
+    created_at: datetime
+    updated_at: datetime
+    pushed_at: datetime
+    default_branch: str = "main"
+    has_issues: bool = True
+    next_number: int = 1
+    roles: dict[str, Role] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
+    issues: dict[int, Issue] = field(default_factory=dict)
+    #: numbers of deleted issues, which answer 410
+    gone: set[int] = field(default_factory=set)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.login}/{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Issue:
+    id: int
+    repository: Repository
+    number: int
+    title: str
+    body: str | None
+    author: User
+    created_at: datetime
+    updated_at: datetime
+    app: App | None = None
+    state: str = "open"
+    state_reason: str | None = None
+    closed_at: datetime | None = None
+    closed_by: User | None = None
+    locked: bool = False
+    lock_reason: str | None = None
+    labels: list[Label] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
+    #: GitHub's own *Pin comment*: at most one an issue
+    pinned: Comment | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    id: int
+    issue: Issue
+    author: User
+    body: str
+    created_at: datetime
+    updated_at: datetime
+    app: App | None = None
+    #: why it was hidden (`spam`, `outdated`, …), None while it is shown
+    minimized: str | None = None
+    pinned_at: datetime | None = None
+    pinned_by: User | None = None
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Installation:
+    """An App on an account. `repository_ids` is None where all repositories were chosen."""
+
+    id: int
+    app: App
+    account: User
+    repository_ids: set[int] | None
+    permissions: dict[str, str]
+    created_at: datetime
+    updated_at: datetime
+    suspended_at: datetime | None = None
+    suspended_by: User | None = None
+
+    def holds(self, repository: Repository) -> bool:
+        """Whether the repository belongs to this installation."""
+        if repository.owner is not self.account:
+            return False
+        return self.repository_ids is None or repository.id in self.repository_ids
+
+
+@dataclass(slots=True, eq=False)
+class Token:
+    """A bearer token: of an installation (narrowed to repositories and permissions) or of a person."""
+
+    value: str
+    expires_at: datetime | None
+    installation: Installation | None = None
+    repository_ids: frozenset[int] | None = None
+    permissions: Mapping[str, str] = field(default_factory=dict)
+    user: User | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request as the look-alike saw it, for tests that count reads and look at what tokens may do.
+
+    `kind` is `anonymous`, `app`, `installation`, `user` or `git`; `path` is without the `/api/v3` prefix.
+    """
+
+    method: str
+    path: str
+    query: str
+    status: int
+    kind: str
+    permissions: Mapping[str, str]
+    repository_ids: frozenset[int] | None
+    user_agent: str = ""

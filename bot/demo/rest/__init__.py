@@ -1,0 +1,1 @@
+"""The REST side: endpoints by subject, and `Rest`, the ASGI application over them."""

@@ -1,0 +1,7 @@
+"""From a delivery to dispatches: what it means, what is asked, and whether the sender may ask it."""
+
+from bot.dispatch.actions import Actions
+from bot.dispatch.identity import Identities, Identity
+from bot.dispatch.intake import Intake, Parts
+
+__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts"]

@@ -1,0 +1,163 @@
+"""Step 6: what is accepted becomes rows, in one transaction and without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bot.dispatch import quota
+from bot.dispatch.commands import Command
+from bot.dispatch.configuration import Configured
+from bot.dispatch.identity import Identity
+from bot.model.event import Event
+from bot.model.role import Role
+from bot.model.slot import Slot
+from bot.publish import Speaker, configuration_body, note_body
+from bot.store import Session, dispatches, outbox, snapshots
+from bot.store.tables import Delivery, Dispatch, Thread
+
+#: what a built-in does to the rows; whatever it had to ask GitHub was asked before
+Act = Callable[[Session, Thread], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request that its sender may make. `role` is None for another bot."""
+
+    ordinal: int
+    command: Command
+    role: Role | None
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What the requests of one delivery have in common."""
+
+    delivery: Delivery
+    event: Event
+    identity: Identity
+    configured: Configured | None
+    now: datetime
+
+    def slot(self, asked: Asked, purpose: str) -> Slot:
+        """The slot of what is said about one request."""
+        return Slot(f"dispatch/{self.delivery.id}", purpose, step=asked.command.name, iteration=asked.ordinal)
+
+    @property
+    def target_id(self) -> int | None:
+        """The comment that asked; None for the issue's body."""
+        return self.event.comment.id if self.event.comment else None
+
+
+def accept(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, act: Act | None, speaker: Speaker
+) -> None:
+    """Record one request: a built-in acts at once, a suggestion is made, anything else is dispatched."""
+    if act is not None:
+        act(session, thread)
+        return
+    configured = acceptance.configured
+    assert configured is not None, "nothing is asked before the configuration is read"
+    if configured.configuration is None:
+        _tell_broken(session, thread, acceptance, asked, configured, speaker)
+        return
+    _dispatch(session, thread, acceptance, asked, configured, speaker)
+
+
+def react(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, content: str, speaker: Speaker
+) -> None:
+    """React to what asked: 👀 `eyes`, 👍 `+1`, 😕 `confused`."""
+    speaker.reaction(
+        session,
+        thread,
+        acceptance.slot(asked, f"reaction-{content}"),
+        content=content,
+        target_id=acceptance.target_id,
+    )
+
+
+def _tell_broken(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, configured: Configured, speaker: Speaker
+) -> None:
+    """One comment per thread and commit; who asks again meanwhile gets a reaction."""
+    slot = Slot(f"thread/{thread.id}", "config", step=configured.commit)
+    if outbox.find(session, slot) is not None:
+        react(session, thread, acceptance, asked, "confused", speaker)
+        return
+    body = configuration_body(configured.findings, commit=configured.commit)
+    speaker.comment(session, thread, slot, purpose="error", body=body)
+
+
+def _dispatch(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, configured: Configured, speaker: Speaker
+) -> None:
+    event, command = acceptance.event, asked.command
+    assert configured.configuration is not None
+    limits = configured.configuration.bot.limits
+    if (limit := quota.reached(session, thread, event.sender, limits, acceptance.now)) is not None:
+        _tell_limit(session, thread, acceptance, asked, limit, speaker)
+        return
+    snapshot = snapshots.keep(session, event.repository.id, configured.commit, configured.files, acceptance.now)
+    dispatch = Dispatch(
+        thread_id=thread.id,
+        delivery_id=acceptance.delivery.id,
+        ordinal=asked.ordinal,
+        sequence=0,
+        snapshot_id=snapshot.id,
+        actor_id=event.sender.id,
+        actor=event.sender.login,
+        actor_role=str(asked.role or ""),
+        comment_id=acceptance.target_id,
+        comment_count=event.issue.comment_count,
+        request=event.text,
+        command=command.name,
+        params=command.params,
+        trigger=trigger(event, command),
+        issue=issue(event),
+        created_at=acceptance.now,
+    )
+    dispatches.accept(session, dispatch, command.name, acceptance.now)
+    if configured.configuration.bot.publish.progress != "none":
+        react(session, thread, acceptance, asked, "eyes", speaker)
+
+
+def _tell_limit(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, limit: quota.Reached, speaker: Speaker
+) -> None:
+    """Told once per thread, limit and day; who asks again meanwhile gets a reaction."""
+    slot = Slot(f"thread/{thread.id}", "limit", step=f"{limit.key}-{acceptance.now:%Y-%m-%d}")
+    if outbox.find(session, slot) is not None:
+        react(session, thread, acceptance, asked, "confused", speaker)
+        return
+    speaker.comment(session, thread, slot, purpose="error", body=note_body(f"Nothing was started: {limit.told}."))
+
+
+def trigger(event: Event, command: Command) -> dict[str, Any]:
+    """The template namespace `trigger`; `text` is the free text behind the command and its params."""
+    return {
+        **event.fields,
+        "name": "mention",
+        "text": command.text,
+        "actor": event.sender.login,
+        "comment_id": event.comment.id if event.comment else None,
+        "url": event.comment.url if event.comment else event.issue.url,
+        "at": event.at.isoformat(),
+    }
+
+
+def issue(event: Event) -> dict[str, Any]:
+    """The template namespace `issue`, as the payload showed it."""
+    found = event.issue
+    return {
+        "number": found.number,
+        "title": found.title,
+        "body": found.body,
+        "author": found.author.login,
+        "labels": list(found.labels),
+        "url": found.url,
+        "state": found.state,
+        "is_pull_request": found.is_pull_request,
+    }

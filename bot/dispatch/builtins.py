@@ -1,0 +1,109 @@
+"""The table of built-in commands: parser, authorisation and `help` read it, so none can be without its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bot.model.role import Role
+
+_LINK = r"<?(?P<link>https?://[^\s<>]+)>?"
+_COMMENT_LINK = r"<?(?P<link>https?://[^\s<>]+#(?:issuecomment-|discussion_r|pullrequestreview-)\d+)>?"
+_RUN = r"(?P<run>r[1-9]\d{0,8})"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """One built-in command.
+
+    `patterns` are what its line may look like behind the name, tried in order, case aside; their named groups become
+    the command's params, but for `text`, which goes on over the following lines. `role` is the least role that may use
+    it, None for the `trigger_role` of the repository.
+    """
+
+    name: str
+    usage: str
+    example: str
+    summary: str
+    patterns: tuple[str, ...] = ("",)
+    role: Role | None = None
+
+    def fit(self, line: str) -> dict[str, str] | None:
+        """The named parts of a line that is this command and nothing else, None for any other line."""
+        for pattern in self.patterns:
+            found = re.fullmatch(rf"{self.name}{pattern}", line, re.IGNORECASE)
+            if found:
+                return {key: value for key, value in found.groupdict().items() if value is not None}
+        return None
+
+
+BUILTINS: tuple[Builtin, ...] = (
+    Builtin("help", "help", "help", "what I can do here"),
+    Builtin("status", "status", "status", "what is running and what waits in this thread"),
+    Builtin("cancel", "cancel [run]", "cancel r3", "stop a run, or all of this thread", ("", rf"\s+{_RUN}")),
+    Builtin(
+        "pin",
+        "pin [link|text]",
+        "pin Keep Python 3.9 working until the 2.0 release",
+        "always show me a comment: the one you link, this one if it has text, else the one before",
+        # words behind a comment's link are for people; behind another link they are what is to be kept
+        ("", rf"\s+{_COMMENT_LINK}(?:\s.*)?", rf"\s+{_LINK}", r"\s+(?P<text>\S.*)"),
+    ),
+    Builtin(
+        "unpin",
+        "unpin <link|number>",
+        "unpin 2",
+        "no longer show me that comment",
+        (rf"\s+{_LINK}", r"\s+#?(?P<number>\d{1,6})"),
+    ),
+    Builtin("pins", "pins", "pins", "list the pinned comments"),
+    Builtin("why", "why [run]", "why r3", "what a run saw, and why", ("", rf"\s+{_RUN}")),
+    Builtin("config", "config", "config", "the configuration in force, and what is wrong with it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An agent or workflow as `help` lists it; `params` are the keys it takes as `key=value`."""
+
+    name: str
+    description: str = ""
+    params: tuple[str, ...] = ()
+
+
+def help_text(table: Sequence[Builtin], offers: Iterable[Offer], handle: str, default: str) -> str:
+    """The `help` comment in Markdown: the repository's agents and workflows first, the built-ins folded away.
+
+    `handle` is with its "@", `default` the agent or workflow that answers what is no command.
+    """
+    rows = [
+        (" ".join([handle, offer.name, *(f"{key}=…" for key in offer.params), "…"]), offer.description or "–")
+        for offer in sorted(offers, key=lambda offer: offer.name)
+    ]
+    parts = ["**What you can ask me here**", ""]
+    parts += _table(("write", "to"), rows) if rows else ["This repository names no agents or workflows of its own."]
+    parts += ["", f"Anything else after `{handle}` goes to `{default}`.", ""]
+    parts += ["<details><summary>Built-in commands</summary>", ""]
+    parts += _table(
+        ("write", "to", "for example"),
+        [(f"{handle} {each.usage}", _who(each), f"`{handle} {each.example}`") for each in table],
+    )
+    parts += ["", "</details>"]
+    return "\n".join(parts)
+
+
+def _who(builtin: Builtin) -> str:
+    return builtin.summary + (f" *({builtin.role} and above)*" if builtin.role else "")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for command, *rest in rows:
+        lines.append(f"| {' | '.join([f'`{_cell(command)}`', *map(_cell, rest)])} |")
+    return lines
+
+
+def _cell(text: str) -> str:
+    """Text that cannot leave its table cell; a table reads `\\|` as `|` in code too."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,98 @@
+"""What a mention asks for: a built-in, an agent or workflow by name, or free text for the default."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bot.dispatch.builtins import BUILTINS, Builtin
+
+_FIRST_WORD = re.compile(r"\s*(\S+)")
+_SENTENCE_SIGNS = ",:;.!?"
+# one `key=value` word; quotes as people and their phones type them
+_PARAM = re.compile(
+    r"""\s*(?P<key>[A-Za-z_][\w-]*)=(?:
+        "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)' | “(?P<curly>[^“”]*)” | (?P<bare>(?!["'“])\S*)
+    )(?=\s|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+_SUGGESTED = re.compile(r"[A-Za-z][\w-]{3,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One request, read. `name` is the built-in, agent or workflow; for the kind `default`, the default's name.
+
+    `text` is the free text behind command and params, verbatim. `suggestion` is a known command that a first word which
+    is none was probably meant to be: a hint, nothing more.
+    """
+
+    kind: Literal["builtin", "named", "default"]
+    name: str
+    params: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    suggestion: str | None = None
+
+
+def parse(
+    text: str, *, names: Mapping[str, Collection[str]], default: str, table: Sequence[Builtin] = BUILTINS
+) -> Command:
+    """Read the text of a mention.
+
+    `names` are the agents and workflows, each with the keys that it takes as `key=value`. A built-in counts only if
+    the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
+    words are params as long as their key is declared; the first other word begins the free text. Never raises.
+    """
+    builtin = _builtin(text, table)
+    if builtin:
+        return builtin
+    known = {name.casefold(): name for name in names}
+    first = _FIRST_WORD.match(text)
+    word = first[1] if first else ""
+    name = known.get(word.casefold()) or known.get(word.rstrip(_SENTENCE_SIGNS).casefold())
+    if first and name is not None:
+        params, rest = _params(text[first.end() :], names[name])
+        return Command("named", name, params, rest)
+    params, rest = _params(text, names.get(default, ()))
+    return Command("default", default, params, rest, None if params else _suggest(text, word, known.values(), table))
+
+
+def _builtin(text: str, table: Sequence[Builtin]) -> Command | None:
+    line, _, below = text.strip().partition("\n")
+    for candidate in (line.strip(), line.strip().rstrip(".!? ")):
+        for builtin in table:
+            params = builtin.fit(candidate)
+            if params is not None:
+                if "run" in params:
+                    params["run"] = params["run"].lower()
+                free = "\n".join((params.pop("text", ""), below)).strip()
+                return Command("builtin", builtin.name, params, free)
+    return None
+
+
+def _params(text: str, declared: Collection[str]) -> tuple[dict[str, str], str]:
+    """Leading `key=value` words with declared keys, and what is left. A key given twice has its last value."""
+    params: dict[str, str] = {}
+    position = 0
+    while (found := _PARAM.match(text, position)) and found["key"] in declared:
+        quoted = found["double"] if found["double"] is not None else found["single"]
+        plain = found["curly"] if found["curly"] is not None else found["bare"]
+        params[found["key"]] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+        position = found.end()
+    return params, text[position:].strip()
+
+
+def _suggest(text: str, word: str, names: Iterable[str], table: Sequence[Builtin]) -> str | None:
+    """The known command that `word` is close to; its usage where a built-in stands alone and lacks its argument."""
+    bare = word.rstrip(_SENTENCE_SIGNS).casefold()
+    for builtin in table:
+        if bare == builtin.name:
+            return builtin.usage if text.strip() == word else None
+    if not _SUGGESTED.fullmatch(bare):
+        return None
+    known = {name.casefold(): name for name in (*(each.name for each in table), *names)}
+    close = difflib.get_close_matches(bare, known, n=1, cutoff=0.75)
+    return known[close[0]] if close else None

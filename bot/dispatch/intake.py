@@ -1,0 +1,264 @@
+"""From deliveries to dispatches: the six steps of *Who may command* (docs: life-of-a-dispatch)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from bot import log
+from bot.dispatch import configuration, events, mentions
+from bot.dispatch.acceptance import Acceptance, Asked, accept, react
+from bot.dispatch.actions import Actions
+from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.builtins import BUILTINS
+from bot.dispatch.commands import Command, parse
+from bot.dispatch.configuration import Configured
+from bot.dispatch.identity import Identities, Identity
+from bot.dispatch.memory import confirm_own, observe
+from bot.dispatch.roles import AskedRoles
+from bot.errors import BotError, Transient
+from bot.github import GitHub, RepositoryClient
+from bot.model.clock import Clock
+from bot.model.event import Event
+from bot.model.role import Role
+from bot.model.state import DeliveryState
+from bot.publish import Marker, Speaker
+from bot.store import Session, Store, deliveries
+from bot.store.tables import Delivery
+from bot.workflows import Configuration, Memo
+
+_log = log.get("dispatch")
+
+#: threads whose deliveries are looked at side by side
+SIDE_BY_SIDE = 8
+#: seconds between looks when nothing rings
+LOOK_EVERY = 5.0
+#: how long a fault of GitHub is waited out before the delivery has failed
+PATIENCE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What intake works with."""
+
+    store: Store
+    github: GitHub
+    identities: Identities
+    memo: Memo
+    marker: Marker
+    speaker: Speaker
+    clock: Clock
+
+
+class Intake:
+    """Looks at every kept delivery once, threads side by side, within a thread by payload time."""
+
+    def __init__(self, parts: Parts, actions: Actions) -> None:
+        self._p = parts
+        self._actions = actions
+        self._places = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._busy: dict[str, frozenset[str]] = {}
+
+    async def run(self) -> None:
+        """Look at deliveries until cancelled."""
+        bell = self._p.store.bell("delivery")
+        async with asyncio.TaskGroup() as group:
+            while True:
+                seen = bell.count
+                if not await self._spread(group):
+                    # another process (`threadsmith replay`) changes rows without ringing
+                    await bell.wait(seen, min(LOOK_EVERY, await self._until_due()))
+
+    async def _spread(self, group: asyncio.TaskGroup) -> bool:
+        """Start a task for each thread that has something new and is not being looked at; whether there was any."""
+        now = self._p.clock.now()
+        under_way = [delivery_id for ids in self._busy.values() for delivery_id in ids]
+        batch = await self._p.store.read(lambda session: deliveries.open_batch(session, now, busy=under_way))
+        groups: dict[str, list[tuple[datetime, Delivery]]] = {}
+        for delivery in batch:
+            key, at = _place(delivery)
+            groups.setdefault(key, []).append((at, delivery))
+        fresh = {key: group for key, group in groups.items() if key not in self._busy}
+        for key, found in fresh.items():
+            ordered = [delivery for _, delivery in sorted(found, key=lambda pair: (pair[0], pair[1].id))]
+            self._busy[key] = frozenset(delivery.id for delivery in ordered)
+            group.create_task(self._thread(key, ordered))
+        return bool(fresh)
+
+    async def _thread(self, key: str, ordered: Sequence[Delivery]) -> None:
+        try:
+            async with self._places:
+                for delivery in ordered:
+                    await self._one(delivery)
+        finally:
+            del self._busy[key]
+            self._p.store.bell("delivery").ring()
+
+    async def _until_due(self) -> float:
+        due = await self._p.store.read(deliveries.next_due)
+        if due is None:
+            return LOOK_EVERY
+        return max(0.05, (due - self._p.clock.now()).total_seconds())
+
+    async def _one(self, delivery: Delivery) -> None:
+        try:
+            await self._plan(delivery)
+        except Transient as error:
+            await self._again(delivery, error)
+        except Exception as error:  # noqa: BLE001  # one broken delivery must not stop the others
+            if not isinstance(error, BotError):
+                _log.exception("delivery_crashed", delivery=delivery.guid)
+            await self._settle(delivery, DeliveryState.FAILED, f"{type(error).__name__}: {error}")
+
+    async def _again(self, delivery: Delivery, error: Transient) -> None:
+        now = self._p.clock.now()
+        since = delivery.trying_since or now
+        if now - since >= PATIENCE:
+            await self._settle(delivery, DeliveryState.FAILED, f"GitHub did not answer for 15 minutes: {error}")
+            return
+        wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
+        until = min(now + wait, max(since + PATIENCE, now + timedelta(seconds=2)))
+        await self._p.store.write(
+            lambda session: deliveries.postpone(session, delivery.id, until, since, str(error)[:500])
+        )
+
+    async def _settle(self, delivery: Delivery, state: DeliveryState, reason: str) -> None:
+        _log.info("delivery", guid=delivery.guid, state=str(state), reason=reason)
+        await self._p.store.write(lambda session: deliveries.settle(session, delivery.id, state, reason[:500]))
+
+    async def _plan(self, delivery: Delivery) -> None:
+        event = events.normalise(delivery.event, json.loads(delivery.body))
+        if isinstance(event, events.Ignored):
+            await self._settle(delivery, DeliveryState.IGNORED, event.reason)
+            return
+        identity = await self._p.identities.get()
+        if not identity.serves(event.repository.owner):
+            reason = f"the owner {event.repository.owner.login} is not in BOT_ALLOWED_OWNERS"
+            await self._settle(delivery, DeliveryState.IGNORED, reason)
+            return
+        if not event.installation_id:
+            await self._settle(delivery, DeliveryState.IGNORED, "the delivery names no installation")
+            return
+        client = self._p.github.repository(event.installation_id, event.repository)
+        if identity.is_me(event.sender):
+            await self._own(delivery, event, client)
+        else:
+            await self._foreign(delivery, event, identity, client)
+
+    async def _own(self, delivery: Delivery, event: Event, client: RepositoryClient) -> None:
+        """Step 1: our own doing confirms its slot, and nothing else."""
+
+        def work(session: Session) -> int | None:
+            deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
+            return confirm_own(session, event, self._p.marker, self._p.clock.now())
+
+        other = await self._p.store.write(work)
+        if other is not None and event.comment is not None:
+            younger = max(other, event.comment.id)
+            _log.warning("said_twice", comment=younger)
+            with suppress(BotError):
+                await client.delete_comment(younger)
+
+    async def _foreign(self, delivery: Delivery, event: Event, identity: Identity, client: RepositoryClient) -> None:
+        looked = _Looked()
+        configured: Configured | None = None
+        if "@" in event.text:
+            configured = await configuration.current(client, event.repository, self._p.memo)
+            looked = await self._look(delivery, event, identity, client, configured)
+        if (later := looked.later) is not None:
+            since = delivery.trying_since or self._p.clock.now()
+            await self._p.store.write(
+                lambda session: deliveries.postpone(session, delivery.id, later.not_before, since, later.reason)
+            )
+            return
+        acceptance = Acceptance(delivery, event, identity, configured, self._p.clock.now())
+        acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
+
+        def work(session: Session) -> None:
+            thread = observe(session, event, self._p.marker, self._p.speaker, acceptance.now)
+            for asked, act in zip(looked.asked, acts, strict=True):
+                accept(session, thread, acceptance, asked, act, self._p.speaker)
+            for refused in looked.refused:
+                react(session, thread, acceptance, refused, "confused", self._p.speaker)
+            if looked.asked:
+                deliveries.settle(session, delivery.id, DeliveryState.PLANNED)
+            else:
+                deliveries.settle(session, delivery.id, DeliveryState.IGNORED, looked.reason[:500])
+
+        await self._p.store.write(work)
+        names = [asked.command.name for asked in looked.asked]
+        _log.info("delivery", guid=delivery.guid, asked=names, reason="" if names else looked.reason)
+
+    async def _look(
+        self, delivery: Delivery, event: Event, identity: Identity, client: RepositoryClient, configured: Configured
+    ) -> _Looked:
+        """Steps 4 and 5: what is asked, and whether the sender may."""
+        usable = configured.configuration or self._p.memo.defaults().configuration
+        assert usable is not None, "the product's own configuration is valid"
+        handles = usable.bot.mention or (identity.handle,)
+        if event.old_text is not None:
+            found = mentions.added(event.old_text, event.text, handles)
+        else:
+            found = mentions.find(event.text, handles)
+        names = {name: _declared(usable, name) for name in usable.names()}
+        roles = AskedRoles(client)
+        looked = _Looked()
+        for ordinal, mention in enumerate(found):
+            command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS)
+            rules = Rules(_needed(configured, command), identity.login, allow_bots=usable.bot.allow_bots)
+            since = delivery.trying_since or delivery.received_at
+            now = self._p.clock.now()
+            match await authorise(roles, event.repository, event.sender, rules, since=since, now=now):
+                case Allowed(role=role):
+                    looked.asked.append(Asked(ordinal, command, role))
+                case Denied(reason=reason):
+                    looked.reason = reason
+                    if usable.bot.publish.refusals == "react" and not event.sender.is_bot:
+                        looked.refused.append(Asked(ordinal, command, None))
+                case Later() as later:
+                    return _Looked(later=later)
+        return looked
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What was found in one event. `later`: nobody can tell yet, look again then."""
+
+    asked: list[Asked] = field(default_factory=list)
+    refused: list[Asked] = field(default_factory=list)
+    reason: str = "no mention"
+    later: Later | None = None
+
+
+def _needed(configured: Configured, command: Command) -> Role:
+    """The least role for a command; where the configuration is broken, `write`."""
+    if configured.configuration is None:
+        return Role.WRITE
+    if command.kind == "builtin":
+        return configured.configuration.bot.trigger_role
+    return configured.configuration.role_for(command.name)
+
+
+def _declared(usable: Configuration, name: str) -> tuple[str, ...]:
+    workflow = usable.workflow_for(name)
+    return tuple(workflow.params) if workflow else ()
+
+
+def _place(delivery: Delivery) -> tuple[str, datetime]:
+    """The thread a delivery is about and its payload time, as far as the body tells; events go in that order."""
+    payload: dict[str, Any] = json.loads(delivery.body)
+    issue = payload.get("issue") or payload.get("pull_request")
+    number = issue.get("number") if isinstance(issue, dict) else None
+    subject = payload.get("comment") or issue
+    at = delivery.received_at
+    if isinstance(subject, dict):
+        with suppress(ValueError, TypeError, KeyError):
+            at = datetime.fromisoformat(str(subject["updated_at"]))
+    if at.tzinfo is None:
+        at = delivery.received_at
+    return f"{delivery.repository_id}#{number}", at

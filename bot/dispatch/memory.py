@@ -1,0 +1,83 @@
+"""What is kept of every event we are told of: comment texts, deletions, GitHub's own pins, our own comments' slots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from bot.context import comment_to_json
+from bot.dispatch.pins import say_index
+from bot.model.event import Event
+from bot.model.state import DispatchState
+from bot.model.thread import Comment
+from bot.publish import Marker, Speaker
+from bot.store import Session, dispatches, outbox, threads
+from bot.store.tables import Thread
+
+
+def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, now: datetime) -> Thread:
+    """Record what the event tells about its thread, whether or not anything is asked."""
+    thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
+    comment = event.comment
+    if comment is None:
+        threads.remember(session, thread.id, body_as_comment(event), now)
+        return thread
+    match event.action:
+        case "created" | "edited":
+            mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
+            slot = str(mark.slot) if mark and comment.app_id is not None else None
+            threads.remember(session, thread.id, comment, now, slot)
+            threads.refresh_pin(session, thread.id, comment.id, comment_to_json(comment))
+            if slot:  # a person's edit of our comment confirms it as well
+                outbox.confirm(session, slot, comment.id, comment.url, now)
+        case "deleted":
+            pinned = any(pin.comment_id == comment.id for pin in threads.pins(session, thread.id))
+            threads.forget(session, thread.id, comment.id, now)
+            _cancel_asked_by(session, thread, comment, now)
+            if pinned:
+                say_index(session, thread, speaker)
+        case "pinned":
+            threads.pin(
+                session,
+                thread.id,
+                comment.id,
+                comment_to_json(replace(comment, pinned=True)),
+                by_id=event.sender.id,
+                by=event.sender.login,
+                role=None,
+                when=event.at,
+                native=True,
+            )
+        case "unpinned":
+            threads.unpin(session, thread.id, comment.id, native=True)
+    return thread
+
+
+def confirm_own(session: Session, event: Event, marker: Marker, now: datetime) -> int | None:
+    """Our own comment came back: its slot is filled. Returns the id of another comment that fills it already."""
+    thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
+    comment = event.comment
+    if comment is None:
+        return None
+    if event.action == "deleted":
+        threads.forget(session, thread.id, comment.id, now)
+        return None
+    mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
+    threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
+    if mark is None or event.action != "created":
+        return None
+    return outbox.confirm(session, str(mark.slot), comment.id, comment.url, now)
+
+
+def body_as_comment(event: Event) -> Comment:
+    """The issue's body in the shape of a comment, with the id 0."""
+    issue = event.issue
+    return Comment(0, issue.author, issue.body, issue.created_at, issue.updated_at, issue.url)
+
+
+def _cancel_asked_by(session: Session, thread: Thread, comment: Comment, now: datetime) -> None:
+    """A deleted trigger cancels the dispatches that have not started; there is nobody left to answer."""
+    for run in dispatches.open_of_thread(session, thread.id):
+        dispatch = dispatches.get(session, run.dispatch_id)
+        if dispatch.comment_id == comment.id and dispatch.state is DispatchState.QUEUED:
+            dispatches.cancel(session, run, "the deletion of the comment that asked", now)

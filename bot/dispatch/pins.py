@@ -1,0 +1,38 @@
+"""The bot's own pins: the rows, and the index comment that shows them to people."""
+
+from __future__ import annotations
+
+from bot.context import PinnedComment, comment_from_json, render_index
+from bot.model.role import Role
+from bot.model.slot import Slot
+from bot.publish import Speaker
+from bot.store import Session, threads
+from bot.store.tables import Pin, Thread
+
+
+def pinned(row: Pin) -> PinnedComment:
+    """A pin's row as the context room reads it."""
+    comment = comment_from_json(row.comment)
+    return PinnedComment(
+        comment=comment,
+        pinned_by=row.pinned_by,
+        pinned_at=row.pinned_at,
+        native=row.native,
+        pinned_by_role=Role(row.pinned_by_role) if row.pinned_by_role else None,
+    )
+
+
+def own_pins(session: Session, thread: Thread) -> list[PinnedComment]:
+    """The bot's own pins of the thread, in the order people number them."""
+    return [pinned(row) for row in threads.pins(session, thread.id) if not row.native]
+
+
+def say_index(session: Session, thread: Thread, speaker: Speaker) -> None:
+    """Bring the thread's one index comment up to date with the rows."""
+    speaker.comment(
+        session,
+        thread,
+        Slot(f"thread/{thread.id}", "index"),
+        purpose="index",
+        body=render_index(own_pins(session, thread)),
+    )

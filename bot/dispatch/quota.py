@@ -1,0 +1,44 @@
+"""The repository's limits of a day, looked at when a request is accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.model.thread import Account
+from bot.store import Session, spending
+from bot.store.tables import Thread
+from bot.workflows import Limits
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A limit that is reached: its key in `limits`, and what is told."""
+
+    key: str
+    told: str
+
+
+def reached(session: Session, thread: Thread, actor: Account, limits: Limits, now: datetime) -> Reached | None:
+    """The first limit that forbids another dispatch by `actor` on `thread`; None if none does."""
+    since = now - DAY
+    repository = thread.repository_id
+    scopes = (
+        ("per_actor_day", limits.per_actor_day, None, actor.id, f"{actor.login} has used up"),
+        ("per_issue_day", limits.per_issue_day, thread.id, None, "this thread has used up"),
+        ("per_repo_day", limits.per_repo_day, None, None, "this repository has used up"),
+    )
+    for key, limit, thread_id, actor_id, who in scopes:
+        if limit.dispatches is not None:
+            asked = spending.dispatched(
+                session, since, repository_id=repository, thread_id=thread_id, actor_id=actor_id
+            )
+            if asked >= limit.dispatches:
+                return Reached(key, f"{who} the {limit.dispatches} requests that `limits.{key}` allows in 24 hours")
+        if limit.usd is not None:
+            usd = spending.spent(session, since, repository_id=repository, thread_id=thread_id, actor_id=actor_id)
+            if usd >= limit.usd:
+                return Reached(key, f"{who} the ${limit.usd:g} that `limits.{key}` allows in 24 hours")
+    return None

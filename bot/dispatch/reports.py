@@ -1,0 +1,133 @@
+"""Answers of the built-ins that only tell: help, did-you-mean, status, why, config."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bot.context import manifest_table
+from bot.dispatch.acceptance import Acceptance
+from bot.dispatch.builtins import BUILTINS, Offer, help_text
+from bot.dispatch.commands import Command
+from bot.model.context import Manifest
+from bot.model.state import RunState
+from bot.publish import configuration_body, inline_code
+from bot.store import Session, dispatches, runs
+from bot.store.tables import Run, Thread
+from bot.workflows import Configuration
+
+
+def help_body(acceptance: Acceptance) -> str:
+    """What can be asked here; without a usable configuration the built-ins and why the rest is missing."""
+    configured = acceptance.configured
+    handle = acceptance.identity.handle
+    if configured is None or configured.configuration is None:
+        findings = configured.findings if configured else ()
+        commit = configured.commit if configured else ""
+        return help_text(BUILTINS, [], handle, "ask") + "\n\n" + configuration_body(findings, commit=commit)
+    usable = configured.configuration
+    offers = [_offer(usable, name) for name in usable.names()]
+    return help_text(BUILTINS, offers, (usable.bot.mention or (handle,))[0], usable.bot.default)
+
+
+def _offer(usable: Configuration, name: str) -> Offer:
+    workflow = usable.workflow_for(name)
+    assert workflow is not None, "names() names only what runs"
+    return Offer(name, workflow.description, tuple(workflow.params))
+
+
+def did_you_mean(command: Command, acceptance: Acceptance) -> str:
+    """A first word close to a command is not guessed at: nothing runs until the person says which it was."""
+    handle = acceptance.identity.handle
+    return (
+        f"Did you mean {inline_code(f'{handle} {command.suggestion}')}? Nothing was started. "
+        f"To ask it as free text, write {inline_code(f'{handle} {command.name} …')}."
+    )
+
+
+def status_body(session: Session, thread: Thread, now: datetime) -> str:
+    """What is under way in this thread, in order."""
+    lines = [_status_line(session, run, now) for run in dispatches.open_of_thread(session, thread.id)]
+    if lines:
+        return "\n".join(["**Under way here**", "", *lines])
+    newest = dispatches.of_thread(session, thread.id, 1)
+    last = f" The last was r{newest[0].number} {inline_code(newest[0].workflow)}: {newest[0].state}." if newest else ""
+    return f"Nothing is under way here.{last}"
+
+
+def _status_line(session: Session, run: Run, now: datetime) -> str:
+    asked = dispatches.get(session, run.dispatch_id)
+    since = run.started_at if run.state is not RunState.QUEUED and run.started_at else run.queued_at
+    minutes = max(0, int((now - since).total_seconds())) // 60
+    age = f"{minutes} min" if minutes else "less than a minute"
+    return f"- r{run.number} {inline_code(run.workflow)} · {run.state} for {age} · asked by {inline_code(asked.actor)}"
+
+
+def why_body(session: Session, thread: Thread, named: str | None) -> str:
+    """The manifest of the run's newest prompt as a table."""
+    if named is not None:
+        run = dispatches.numbered(session, thread.id, int(named[1:]))
+        candidates = [run] if run else []
+    else:
+        candidates = list(dispatches.of_thread(session, thread.id))
+    for run in candidates:
+        for attempt in reversed(runs.rows(session, run.id).attempts):
+            if attempt.manifest is not None:
+                head = f"**What r{run.number} saw** ({inline_code(run.workflow)}, step {inline_code(attempt.step)})"
+                return f"{head}\n\n{manifest_table(Manifest.model_validate(attempt.manifest))}"
+    if named is not None and not candidates:
+        return f"There is no {named} in this thread."
+    if named is not None:
+        return f"{named} has asked no model, so there is nothing to show."
+    return "No run of this thread has asked a model yet."
+
+
+def config_body(acceptance: Acceptance) -> str:
+    """Commit, roster, limits in force, and findings."""
+    configured = acceptance.configured
+    assert configured is not None, "`config` is asked by a mention, which reads the configuration"
+    if configured.configuration is None:
+        return configuration_body(configured.findings, commit=configured.commit)
+    text = _in_force(configured.configuration, configured.commit)
+    if configured.findings:
+        text += "\n\n" + configuration_body(configured.findings, commit=configured.commit)
+    return text
+
+
+def _in_force(usable: Configuration, commit: str) -> str:
+    bot = usable.bot
+    at = f" at {commit[:7]}" if commit else ""
+    limits = bot.limits.per_run
+    spend = [
+        f"${limits.usd:g}" if limits.usd is not None else "",
+        f"{limits.tokens:,} tokens" if limits.tokens is not None else "",
+        f"{limits.minutes:g} minutes" if limits.minutes is not None else "",
+    ]
+    rows = [
+        ("default", inline_code(bot.default)),
+        ("may command", f"{bot.trigger_role} and above"),
+        ("recency window", f"{bot.history_comment_count} comments, authors {inline_code(bot.history.authors)}"),
+        ("one run may spend", ", ".join(filter(None, spend)) or "no limit here"),
+    ]
+    agents = [f"| {inline_code(name)} | {_runs_on(usable, name)} |" for name in usable.names()]
+    return "\n".join(
+        [
+            f"**Configuration in force{at}**",
+            "",
+            "| | |",
+            "|---|---|",
+            *(f"| {name} | {value} |" for name, value in rows),
+            "",
+            "| roster | runs on |",
+            "|---|---|",
+            *agents,
+        ]
+    )
+
+
+def _runs_on(usable: Configuration, name: str) -> str:
+    agent = usable.agents.get(name)
+    if agent is None or name in usable.workflows:
+        return "a workflow"
+    if agent.runner is not None:
+        return inline_code(" ".join(agent.runner.exec))
+    return inline_code(agent.model) if agent.model else "the operator's default model"

@@ -1,0 +1,249 @@
+"""Does a step: opens what it needs, has its context put together, hands it to `steps`, and turns faults to outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot import log
+from bot.engine.assembly import Assembler
+from bot.engine.budget import Spent, left
+from bot.engine.commit import Begun, Terms, attach
+from bot.engine.graph import End
+from bot.engine.report import Reporter
+from bot.engine.scope import scope
+from bot.engine.tools import Tools, repository_of
+from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
+from bot.github import RepositoryClient
+from bot.model.outcome import Failed, Faulted, Outcome
+from bot.model.role import Role
+from bot.model.state import RunState
+from bot.runners import Call, Limits
+from bot.steps import perform_agent, perform_run
+from bot.store import Session
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt
+from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
+from bot.workspace import Workspace, allowed_env
+
+_log = log.get("engine")
+
+#: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
+REQUESTS = 50
+#: tokens of a step where nothing sets a limit
+TOKENS = 400_000
+#: a role read this recently, when the dispatch was accepted, is not asked again at the start
+FRESH = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a step works with: its folder, the variables its commands get, the template values."""
+
+    workspace: Workspace
+    env: Mapping[str, str]
+    scope: Mapping[str, object]
+
+
+class Desk:
+    """One for the instance; see `worker.Desk` for what each method promises."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._t = tools
+        self._assembler = Assembler(tools)
+        self._reporter = Reporter(tools.speaker)
+
+    async def terms(self, rows: RunRows) -> Terms:
+        checked = self._configuration(rows)
+        workflow = checked.workflow_for(rows.run.workflow)
+        if workflow is None:
+            raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
+        budget = checked.budget_for(workflow).within(Budget(usd=self._t.max_run_usd))
+        return Terms(checked, workflow, budget, self._t.max_usd_day, self.say, self._say_step)
+
+    async def admit(self, rows: RunRows) -> End | None:
+        """Whether the one who asked still may: an end where the role is gone, checked before the first attempt."""
+        if rows.attempts or not rows.dispatch.actor_role:
+            return None
+        if self._t.clock.now() - rows.dispatch.created_at <= FRESH:
+            return None
+        configuration = self._configuration(rows)
+        needed = configuration.role_for(rows.run.workflow)
+        try:
+            role = await self._client(rows).permission(rows.dispatch.actor)
+        except (NotFound, Forbidden):
+            role = Role.NONE
+        if role.at_least(needed):
+            return None
+        return End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+
+    def say(self, session: Session, rows: RunRows, end: End) -> None:
+        configuration, steps = self._known(rows)
+        self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
+
+    def _say_step(self, session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
+        configuration, _ = self._known(rows)
+        self._reporter.output(session, rows, step, attempt, configuration.bot if configuration else BotFile(version=1))
+
+    async def perform(self, begun: Begun, terms: Terms) -> Outcome:
+        run_ends = False
+        seconds = begun.step.timeout
+        if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
+            passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds()
+            remaining = max(0.0, terms.budget.minutes * 60 - passed)
+            run_ends = remaining < seconds
+            seconds = min(seconds, remaining)
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await self._perform(begun, terms, seconds)
+        except Exception as error:  # noqa: BLE001  # every fault of a step is an outcome, recorded and told
+            if isinstance(error, TimeoutError) and limit.expired():
+                if run_ends:
+                    return Failed("run_timed_out", f"its {terms.budget.minutes:g} minutes are over")
+                return Failed(
+                    "timeout", f"it did not end within {seconds:g} s", _hint(begun.step, "raise its `timeout`")
+                )
+            return _outcome_of(error, begun)
+
+    async def _perform(self, begun: Begun, terms: Terms, seconds: float) -> Outcome:
+        async with self._place(begun, terms) as place:
+            match begun.step:
+                case RunStep() as step:
+                    env = {**place.env, **self._environment(step.environment(place.scope))}
+                    return await perform_run(
+                        step.argv(place.scope).argv,
+                        cwd=place.workspace.path,
+                        env=env,
+                        timeout=seconds,
+                        sandbox=self._t.sandbox,
+                        where=str(step.mark),
+                    )
+                case AgentStep() as step:
+                    return await self._ask(begun, terms, step, place, seconds)
+
+    async def _ask(self, begun: Begun, terms: Terms, step: AgentStep, place: _Place, seconds: float) -> Outcome:
+        agent = terms.configuration.agents[step.agent]
+        limits = self._limits(step, terms, begun.rows.attempts, seconds)
+        if (barred := self._t.runners.check(_probe(agent, limits))) is not None:
+            return barred
+        context = await self._assembler.context(
+            begun,
+            terms,
+            step,
+            agent,
+            client=self._client(begun.rows),
+            workspace=place.workspace,
+            env=place.env,
+            scope=place.scope,
+            resolve=self._environment,
+        )
+        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
+        manifest = context.manifest.model_dump(mode="json")
+        await self._t.store.write(
+            lambda session: attach(session, begun.attempt.id, prompt, manifest, self._t.clock.now())
+        )
+        return await perform_agent(
+            step.agent,
+            agent,
+            context,
+            limits=limits,
+            cwd=place.workspace.path,
+            env=place.env,
+            runners=self._t.runners,
+        )
+
+    def _limits(self, step: Step, terms: Terms, attempts: Sequence[Attempt], seconds: float) -> Limits:
+        allowance = left(terms.budget, Spent.of(attempts)).within(step.budget)
+        return Limits(
+            tokens=allowance.tokens if allowance.tokens is not None else TOKENS,
+            requests=REQUESTS,
+            usd=allowance.usd,
+            seconds=seconds,
+        )
+
+    @asynccontextmanager
+    async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[_Place]:
+        rows, step = begun.rows, begun.step
+        client = self._client(rows)
+        mode = step.workspace
+        url = (await client.clone_access()).url if mode != "none" else ""
+
+        async def token() -> str:
+            return (await client.clone_access()).token
+
+        thread = rows.thread
+        ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch
+        async with self._t.workspaces.open(
+            mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
+        ) as workspace:
+            own = {
+                "BOT_RUN_ID": rows.run.id,
+                "BOT_STEP_ID": step.id,
+                "BOT_WORKSPACE": str(workspace.path),
+                "BOT_ISSUE_NUMBER": str(thread.number),
+                "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
+            }
+            shared = self._environment(terms.configuration.bot.workspace.env)
+            values = scope(rows, terms.workflow, url="", attempt=begun.attempt.number)
+            yield _Place(workspace, {**shared, **own}, values)
+
+    def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
+        """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""
+        given = {name: value for name, value in names.items() if value is not None}
+        wanted = [name for name, value in names.items() if value is None]
+        return {**given, **allowed_env(wanted, self._t.export_env, self._t.environ)}
+
+    def _client(self, rows: RunRows) -> RepositoryClient:
+        return self._t.github.repository(rows.thread.installation_id, repository_of(rows.thread))
+
+    def _configuration(self, rows: RunRows) -> Configuration:
+        checked = self._t.memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)
+        if checked.configuration is None:
+            raise ConfigurationError([f for f in checked.findings if f.severity == "error"])
+        return checked.configuration
+
+    def _known(self, rows: RunRows) -> tuple[Configuration | None, dict[str, Step]]:
+        """What can be known of the configuration where the run ends because it cannot be used."""
+        try:
+            configuration = self._configuration(rows)
+        except UserError:
+            return None, {}
+        workflow = configuration.workflow_for(rows.run.workflow)
+        return configuration, {step.id: step for step in workflow.steps} if workflow else {}
+
+
+def _probe(agent: Agent, limits: Limits) -> Call:
+    return Call(
+        system="",
+        prompt="",
+        limits=limits,
+        model=agent.model or "",
+        fallback=agent.fallback,
+        argv=agent.runner.exec if agent.runner else (),
+    )
+
+
+def _hint(step: Step, what: str) -> str:
+    return f"{what[0].upper()}{what[1:]} in `{step.mark}`." if step.mark.file else ""
+
+
+def _outcome_of(error: Exception, begun: Begun) -> Outcome:
+    match error:
+        case UserError():
+            return Failed(error.code, error.message, error.hint, stderr=error.detail)
+        case OperatorError():
+            return Failed("not_possible_here", error.message, error.mend)
+        case Transient():
+            return Faulted(str(error), error.retry_after)
+        case NotFound() | Forbidden():
+            return Failed("github_refused", str(error), "The App may lack a permission, or the thing is gone.")
+        case BotError():
+            return Failed("failed", str(error))
+    _log.exception("step_crashed", run=begun.rows.run.id, step=begun.step.id, exc_info=error)
+    return Failed(
+        "internal_error", f"the bot itself failed ({type(error).__name__})", "Its operator finds it in the log."
+    )

@@ -1,0 +1,157 @@
+"""What a run says in its thread: a step's output, its end, and the reaction on what asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from bot.engine.graph import End
+from bot.model.context import Manifest
+from bot.model.outcome import Usage
+from bot.model.slot import Slot
+from bot.model.state import AttemptState, RunState
+from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, result_body
+from bot.store import Session, snapshots
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt
+from bot.workflows import BotFile, Step
+
+#: ends without a step's own error, in words
+_CODES: Mapping[RunState, str] = {
+    RunState.BUDGET_EXCEEDED: "budget_exceeded",
+    RunState.TIMED_OUT: "timed_out",
+    RunState.SET_ASIDE: "set_aside",
+}
+_HINTS: Mapping[str, str] = {
+    "budget_exceeded": "Raise the limit in `.github/bot.yml` (its operator's ceiling holds besides), or ask for less.",
+    "timed_out": "Raise `minutes` of the workflow's `budget` or of `limits.per_run`, or ask for less.",
+    "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
+}
+
+
+class Reporter:
+    """Writes a run's comments and reactions into the outbox, through the one speaker."""
+
+    def __init__(self, speaker: Speaker) -> None:
+        self._speaker = speaker
+
+    def output(self, session: Session, rows: RunRows, step: Step, attempt: Attempt, bot: BotFile) -> bool:
+        """Post a step's output; False if there is none. The slot is the step's, so that it is never posted twice."""
+        text = _output(session, attempt)
+        if not text.strip():
+            return False
+        self._speaker.comment(
+            session,
+            rows.thread,
+            Slot(f"run/{rows.run.id}", "result", step=attempt.step, iteration=attempt.iteration),
+            purpose="result" if attempt.kind == "agent" else "output",
+            body=result_body(text, format=step.format, footer=_footer(rows, attempt)),
+            run=rows.run,
+            mentions=_mentions(rows, bot),
+            every_mention=bot.publish.mentions == "all",
+            max_parts=bot.publish.max_parts,
+            rest="*The rest of this output is longer than this repository posts (`publish.max_parts`).*",
+        )
+        return True
+
+    def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
+        """Post what a run's end leaves to say, and react."""
+        match end.state:
+            case RunState.SUCCEEDED:
+                self._result(session, rows, steps, bot)
+            case RunState.CANCELLED:
+                by = rows.run.cancelled_by or ""
+                body = cancelled_body(
+                    run=rows.run.number,
+                    workflow=rows.run.workflow,
+                    by=by,
+                    why="" if by else end.reason,
+                    footer=_footer(rows, None),
+                )
+                self._end(session, rows, body, "cancelled", bot)
+            case _:
+                self._end(session, rows, _failure(rows, end), "error", bot)
+        if end.state is not RunState.CANCELLED and bot.publish.progress != "none":
+            content = "rocket" if end.state is RunState.SUCCEEDED else "confused"
+            slot = Slot(f"run/{rows.run.id}", f"reaction-{content}")
+            self._speaker.reaction(
+                session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
+            )
+
+    def _result(self, session: Session, rows: RunRows, steps: Mapping[str, Step], bot: BotFile) -> None:
+        """The newest successful step of the root frame that has an output, unless it was posted when it ended."""
+        for attempt in reversed(rows.attempts):
+            step = steps.get(attempt.step)
+            if attempt.frame_id != rows.root.id or attempt.state is not AttemptState.SUCCESS or step is None:
+                continue
+            if step.publish is False:
+                continue
+            if step.publish is True and _output(session, attempt).strip():
+                return
+            if self.output(session, rows, step, attempt, bot):
+                return
+
+    def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
+        self._speaker.comment(
+            session,
+            rows.thread,
+            Slot(f"run/{rows.run.id}", "end"),
+            purpose=purpose,
+            body=body,
+            run=rows.run,
+            mentions=_mentions(rows, bot),
+        )
+
+
+def _failure(rows: RunRows, end: End) -> str:
+    attempt = next((a for a in reversed(rows.attempts) if a.step == end.step), None)
+    failed = attempt if attempt is not None and attempt.error and end.state is RunState.FAILED else None
+    if failed is not None:
+        code, message = failed.error.get("code", "failed"), failed.error.get("message", "")
+        detail, hint = failed.error.get("detail", ""), failed.error.get("hint", "")
+    elif end.state in _CODES:
+        code, message, detail = _CODES[end.state], end.reason, ""
+        hint = _HINTS[code]
+    else:
+        code, _, message = end.reason.partition(": ")
+        detail, hint = "", ""
+    return failure_body(
+        step=end.step or rows.run.workflow,
+        code=code,
+        message=message,
+        note="required, so the model was not called" if code == "input_failed" else "",
+        detail=detail,
+        hint=hint,
+        footer=_footer(rows, failed),
+    )
+
+
+def _output(session: Session, attempt: Attempt) -> str:
+    """The whole output, not the part that the row holds."""
+    blob = attempt.streams.get("output")
+    return snapshots.get_blob(session, blob).decode("utf-8", "replace") if blob else attempt.output or ""
+
+
+def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
+    usage = Usage()
+    for each in rows.attempts:
+        usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
+    manifest = attempt.manifest if attempt is not None else None
+    return Footer(
+        run=rows.run.number,
+        name=rows.run.workflow,
+        model=attempt.model if attempt is not None else "",
+        seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
+        usage=usage,
+        saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
+    )
+
+
+def _seconds(started: datetime | None, ended: datetime | None, attempt: Attempt | None) -> float | None:
+    until = ended or (attempt.ended_at if attempt is not None else None)
+    return (until - started).total_seconds() if started and until else None
+
+
+def _mentions(rows: RunRows, bot: BotFile) -> tuple[str, ...]:
+    requester = (rows.dispatch.actor,) if bot.publish.mentions == "requester" else ()
+    return (*requester, *bot.publish.allow_mentions)

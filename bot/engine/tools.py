@@ -1,0 +1,42 @@
+"""What the engine works with, given once by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from bot.github import GitHub
+from bot.model.clock import Clock
+from bot.model.thread import Account, Repository
+from bot.publish import Marker, Speaker
+from bot.runners import Runners
+from bot.store import Store
+from bot.store.tables import Thread
+from bot.workflows import Memo
+from bot.workspace import Sandbox, Workspaces
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Everything outside the rows. `nonce_key` makes the nonces of prompt blocks; `environ` is the engine's own."""
+
+    store: Store
+    github: GitHub
+    sandbox: Sandbox
+    workspaces: Workspaces
+    runners: Runners
+    memo: Memo
+    speaker: Speaker
+    marker: Marker
+    clock: Clock
+    nonce_key: bytes
+    max_usd_day: float
+    max_run_usd: float
+    export_env: Collection[str]
+    environ: Mapping[str, str]
+
+
+def repository_of(thread: Thread) -> Repository:
+    """The repository as the thread's row knows it."""
+    owner = Account(thread.owner_id, thread.owner, "Organization")
+    return Repository(thread.repository_id, owner, thread.name, thread.default_branch, thread.private)

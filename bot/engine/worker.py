@@ -1,0 +1,157 @@
+"""Workers: each holds one run at a time and drives it from outcome to outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from bot import log
+from bot.engine import commit
+from bot.engine.commit import Begun, Terms
+from bot.engine.graph import End
+from bot.errors import BotError, Transient, UserError
+from bot.model.clock import Clock
+from bot.model.outcome import Failed, Outcome
+from bot.queue import Queue
+from bot.store import Session, Store, runs
+from bot.store.runs import RunRows
+
+_log = log.get("engine")
+
+#: seconds between heartbeats; a lease is 30 s
+BEAT = 10.0
+
+
+class Desk(Protocol):
+    """What a worker needs of the rest of the engine."""
+
+    async def terms(self, rows: RunRows) -> Terms:
+        """What this run is bound by. Raises `UserError` where its configuration cannot be used."""
+        ...
+
+    async def admit(self, rows: RunRows) -> End | None:
+        """Why the run must not start after all; None if it may. Raises `Transient` where nobody can tell now."""
+        ...
+
+    async def perform(self, begun: Begun, terms: Terms) -> Outcome:
+        """Do the step. Raises nothing but cancellation."""
+        ...
+
+    def say(self, session: Session, rows: RunRows, end: End) -> None:
+        """Put what is said at a run's end into the outbox."""
+        ...
+
+
+class Workers:
+    """`count` workers on a queue, the heartbeat, and the watch for cancellations."""
+
+    def __init__(self, store: Store, queue: Queue, desk: Desk, clock: Clock, count: int) -> None:
+        self._store, self._queue, self._desk, self._clock = store, queue, desk, clock
+        self._count = count
+        self._held: dict[str, asyncio.Task[None]] = {}
+        self._called_off: set[str] = set()
+
+    async def run(self) -> None:
+        """Work until cancelled; then hand back what is held."""
+        await self._queue.recover()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._beat())
+            group.create_task(self._watch())
+            for _ in range(self._count):
+                group.create_task(self._work())
+
+    @property
+    def held(self) -> int:
+        """Runs being worked on now."""
+        return len(self._held)
+
+    async def _beat(self) -> None:
+        while True:
+            await self._clock.sleep(BEAT)
+            await self._queue.beat()
+
+    async def _watch(self) -> None:
+        bell = self._store.bell("cancel")
+        while True:
+            seen = bell.count
+            for run_id in await self._store.read(lambda session: runs.cancelled(session, self._queue.owner)):
+                task = self._held.get(run_id)
+                if task is not None and run_id not in self._called_off:
+                    self._called_off.add(run_id)
+                    task.cancel()
+            await bell.wait(seen)
+
+    async def _work(self) -> None:
+        while True:
+            run_id = await self._queue.claim()
+            task = asyncio.create_task(self._hold(run_id), name=f"run {run_id}")
+            self._held[run_id] = task
+            # a cancellation that was asked for between the claim and this line rang before we were listed
+            self._store.bell("cancel").ring()
+            try:
+                await task
+            except asyncio.CancelledError:
+                if not _stopping():  # called off before its first line ran, so nobody recorded it
+                    await self._abandon(run_id, cancelled=True)
+            finally:
+                self._held.pop(run_id, None)
+                self._called_off.discard(run_id)
+            if _stopping():
+                raise asyncio.CancelledError
+
+    async def _hold(self, run_id: str) -> None:
+        try:
+            await self._drive(run_id)
+        except asyncio.CancelledError:
+            called_off = run_id in self._called_off
+            await self._abandon(run_id, cancelled=called_off)
+            if not called_off:
+                raise
+        except Transient as error:
+            fault = error
+            await self._store.write(
+                lambda session: commit.postpone(session, run_id, fault, self._desk.say, self._clock.now())
+            )
+        except Exception as error:  # noqa: BLE001  # whatever it was, the run must end and say so
+            if not isinstance(error, BotError):
+                _log.exception("run_crashed", run=run_id)
+            failure = _failure(error)
+            await self._store.write(
+                lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now())
+            )
+
+    async def _drive(self, run_id: str) -> None:
+        rows = await self._store.read(lambda session: runs.rows(session, run_id))
+        terms = await self._desk.terms(rows)
+        if (end := await self._desk.admit(rows)) is not None:
+            await self._store.write(
+                lambda session: commit.finish(
+                    session, runs.rows(session, run_id), end, self._desk.say, self._clock.now()
+                )
+            )
+            return
+        begun = await self._store.write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
+        while begun is not None:
+            outcome = await self._desk.perform(begun, terms)
+            begun = await self._record(begun, outcome, terms)
+
+    async def _record(self, begun: Begun, outcome: Outcome, terms: Terms) -> Begun | None:
+        return await self._store.write(lambda session: commit.record(session, begun, outcome, terms, self._clock.now()))
+
+    async def _abandon(self, run_id: str, *, cancelled: bool) -> None:
+        await self._store.write(
+            lambda session: commit.abandon(session, run_id, self._desk.say, self._clock.now(), cancelled=cancelled)
+        )
+
+
+def _stopping() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _failure(error: Exception) -> Failed:
+    if isinstance(error, UserError):
+        return Failed(error.code, error.message, error.hint, stderr=error.detail)
+    return Failed(
+        "internal_error", f"the bot itself failed ({type(error).__name__})", "its operator finds it in the log"
+    )

@@ -1,0 +1,97 @@
+"""Requests below one repository, each with the token of its purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+
+from bot.errors import Forbidden, Transient, Unsure
+from bot.github import retry
+from bot.github.tokens import InstallationTokens, Purpose
+from bot.github.wire import Wire
+from bot.model.thread import Repository
+
+T = TypeVar("T")
+
+
+class Channel:
+    """What `RepositoryClient` and the configuration are read and written through. Paths start after the repository."""
+
+    def __init__(self, wire: Wire, tokens: InstallationTokens, installation_id: int, repository: Repository) -> None:
+        self.wire = wire
+        self.repository = repository
+        self.installation_id = installation_id
+        self._tokens = tokens
+
+    async def get(
+        self,
+        path: str,
+        *,
+        kind: str,
+        params: Mapping[str, str | int] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """GET with the token that only reads."""
+        content: dict[str, Any] = {"headers": dict(headers or {})}
+        if params:
+            content["params"] = dict(params)
+        return await self._send("GET", path, kind, Purpose.READ, content)
+
+    async def write(
+        self, method: str, path: str, *, kind: str, json: Mapping[str, Any] | None, pull_request: bool
+    ) -> httpx.Response:
+        """POST, PATCH or DELETE in a thread; sent once.
+
+        `pull_request` only saves a request: where the token for issues is refused, the one for pull requests is tried.
+        """
+        content: dict[str, Any] = {} if json is None else {"json": dict(json)}
+        if not pull_request:
+            try:
+                return await self._send(method, path, kind, Purpose.POST, content)
+            except Forbidden as error:
+                # GitHub's words for a token that lacks the permission; nothing was written
+                if error.status != 403 or "not accessible by integration" not in str(error):
+                    raise
+        return await self._send(method, path, kind, Purpose.POST_PULL, content)
+
+    async def token(self, purpose: Purpose) -> str:
+        """A token for use outside the REST API."""
+        return await self._tokens.get(self.installation_id, self.repository.id, purpose)
+
+    async def _send(
+        self, method: str, path: str, kind: str, purpose: Purpose, content: Mapping[str, Any]
+    ) -> httpx.Response:
+        url = f"/repos/{quote(self.repository.owner.login, safe='')}/{quote(self.repository.name, safe='')}{path}"
+        for _ in range(2):
+            token = await self.token(purpose)
+            response = await self.wire.exchange(
+                method,
+                url,
+                authorization=f"token {token}",
+                kind=kind,
+                repository_id=self.repository.id,
+                **content,
+            )
+            if response.status_code != 401:
+                break
+            # refused before anything was done: with a new token, even a write may be sent again
+            self._tokens.drop(self.installation_id, self.repository.id, purpose, token)
+        error = retry.final(response, what=f"{method} {url}")
+        if error is not None:
+            raise error
+        return response
+
+
+def read(response: httpx.Response, parser: Callable[[Any], T]) -> T:
+    """Parse an answer's JSON; Transient where it is not what it should be (a proxy's page, a truncated body).
+
+    After a write it is Unsure: the server said yes, so it was probably done.
+    """
+    try:
+        return parser(response.json())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        text = f"{response.request.method} {response.request.url.path}: the answer cannot be read"
+        raise (Transient if response.request.method == "GET" else Unsure)(text) from None

@@ -1,0 +1,107 @@
+"""The App on GitHub, and the clients of the repositories that it is installed in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from bot.errors import Transient
+from bot.github import parse, retry
+from bot.github.cache import Bounded
+from bot.github.channel import Channel
+from bot.github.configuration import ConfigurationReader
+from bot.github.repository import Heads, RepositoryClient
+from bot.github.tokens import InstallationTokens, Signer, as_app
+from bot.github.wire import Wire
+from bot.model.clock import Clock
+from bot.model.thread import Account, Repository
+
+_MOST_REPOSITORIES = 512
+_MOST_HEADS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class AppInfo:
+    """The App as GitHub knows it; `slug` is the handle people mention. `owner` is `GHOST` where GitHub shows none."""
+
+    id: int
+    slug: str
+    owner: Account
+
+
+class GitHub:
+    """GitHub's REST API, authenticated as one App.
+
+    `base_url` is the REST base (`https://api.github.com`, GHES: `https://HOST/api/v3`), `private_key` the PEM text,
+    `timeout` seconds for each wait. One pool of connections serves all repositories and all tasks of one event loop;
+    `aclose` ends it.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        app_id: str,
+        private_key: str,
+        clock: Clock,
+        transport: httpx.AsyncBaseTransport | None = None,
+        timeout: float = 20,
+    ) -> None:
+        self._wire = Wire(base_url, transport=transport, clock=clock, timeout=timeout)
+        self._signer = Signer(app_id, private_key, clock)
+        self._tokens = InstallationTokens(self._wire, self._signer, clock)
+        self._repositories: Bounded[tuple[int, int], RepositoryClient] = Bounded(_MOST_REPOSITORIES)
+        self._heads: Heads = Bounded(_MOST_HEADS)
+        self._configuration = ConfigurationReader()
+
+    @property
+    def requests(self) -> Counter[str]:
+        """Requests sent so far by kind (`issue`, `comments`, `permission`, `head`, `token`, …), repeats included."""
+        return self._wire.requests
+
+    async def app(self) -> AppInfo:
+        """Who the App is. Raises Forbidden where id and key do not belong together."""
+        body = await self._get("/app", kind="app")
+        try:
+            return AppInfo(int(body["id"]), str(body["slug"]), parse.account(body.get("owner")))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise Transient("GET /app: the answer cannot be read") from None
+
+    async def installation(self, owner: str, repo: str) -> int:
+        """The installation that serves a repository. Raises NotFound where the App is not installed there."""
+        path = f"/repos/{quote(owner, safe='')}/{quote(repo, safe='')}/installation"
+        body = await self._get(path, kind="installation")
+        try:
+            return int(body["id"])
+        except (KeyError, TypeError, ValueError):
+            raise Transient(f"GET {path}: the answer cannot be read") from None
+
+    def repository(self, installation_id: int, repository: Repository) -> RepositoryClient:
+        """The client of one repository: the same object while it is in use, following the repository's present name."""
+        key = (installation_id, repository.id)
+        client = self._repositories.get(key)
+        if client is None:
+            client = RepositoryClient(
+                Channel(self._wire, self._tokens, installation_id, repository), self._heads, self._configuration
+            )
+            self._repositories.put(key, client)
+        client.follow(repository)
+        return client
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._wire.aclose()
+
+    async def _get(self, path: str, *, kind: str) -> Any:
+        response = await as_app(self._wire, self._signer, "GET", path, kind=kind)
+        error = retry.final(response, what=f"GET {path}")
+        if error is not None:
+            raise error
+        try:
+            return response.json()
+        except ValueError:
+            raise Transient(f"GET {path}: the answer cannot be read") from None

@@ -1,0 +1,200 @@
+"""One repository's threads, roles, branches and configuration, read and written as the App."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from bot.errors import Forbidden, NotFound, OperatorError, Transient
+from bot.github import parse
+from bot.github.cache import Bounded
+from bot.github.channel import Channel, read
+from bot.github.configuration import ConfigurationReader
+from bot.github.tokens import Purpose
+from bot.model.role import Role
+from bot.model.thread import Comment, CommentPage, Issue, Repository
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: pages of `comments_since`; more than a thousand new comments are not wanted by anybody
+_MOST_PAGES = 10
+
+#: ETag and commit by (repository id, ref)
+Heads = Bounded[tuple[int, str], tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CloneAccess:
+    """Where git reads the repository and what it authenticates with (user `x-access-token`). The token only reads."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+class RepositoryClient:
+    """Made by `GitHub.repository`.
+
+    Every call may raise `Transient`, `NotFound` and `Forbidden`, every write `Unsure` besides (see `bot.github.retry`).
+    `pull_request=True` on a write says that the thread is one, which saves a request.
+    """
+
+    def __init__(self, channel: Channel, heads: Heads, configuration: ConfigurationReader) -> None:
+        self._channel = channel
+        self._heads = heads
+        self._configuration = configuration
+
+    @property
+    def repository(self) -> Repository:
+        """The repository under the name it was last seen with."""
+        return self._channel.repository
+
+    def follow(self, repository: Repository) -> None:
+        """Take over the present name of the same repository, which may have been renamed or transferred."""
+        self._channel.repository = repository
+
+    async def issue(self, number: int) -> Issue:
+        """The head of a thread."""
+        return read(await self._channel.get(f"/issues/{number}", kind="issue"), parse.issue)
+
+    async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage:
+        """One page of a thread, oldest first; `last` is the number of the last page at this size."""
+        params = {"page": page, "per_page": per_page}
+        response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
+        return CommentPage(read(response, _comments), _last_page(response, page))
+
+    async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
+        """The comments that were written or changed at `since` or later, oldest first, a thousand at most."""
+        # GitHub's times have whole seconds
+        since = since.astimezone(UTC).replace(microsecond=0)
+        found: list[Comment] = []
+        for page in range(1, _MOST_PAGES + 1):
+            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
+            response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
+            # a server that does not know `since` sends everything
+            found += [comment for comment in read(response, _comments) if comment.updated_at >= since]
+            if "next" not in response.links:
+                break
+        return tuple(found)
+
+    async def comment(self, comment_id: int) -> Comment:
+        """One comment as it is now."""
+        return read(await self._channel.get(f"/issues/comments/{comment_id}", kind="comment"), parse.comment)
+
+    async def permission(self, login: str) -> Role:
+        """Somebody's effective role; `Role.NONE` where GitHub knows no such person here."""
+        try:
+            response = await self._channel.get(f"/collaborators/{quote(login, safe='')}/permission", kind="permission")
+        except NotFound:
+            return Role.NONE
+        return read(response, parse.role)
+
+    async def head(self, ref: str) -> str:
+        """The commit that a branch, tag or other ref points at; a 304 where nothing changed since we last asked.
+
+        Raises NotFound where there is no such ref, and for an empty repository.
+        """
+        key = (self.repository.id, ref)
+        known = self._heads.get(key)
+        headers = {"Accept": "application/vnd.github.sha"} | ({"If-None-Match": known[0]} if known else {})
+        try:
+            response = await self._channel.get(f"/commits/{quote(ref, safe='/')}", kind="head", headers=headers)
+        except Forbidden as error:
+            # 409: the repository is empty; 422: no commit found
+            if error.status in (409, 422):
+                raise NotFound(str(error)) from None
+            raise
+        if response.status_code == 304 and known:
+            return known[1]
+        commit = _commit(response)
+        if etag := response.headers.get("etag"):
+            self._heads.put(key, (etag, commit))
+        return commit
+
+    async def configuration_files(self, commit: str) -> dict[str, bytes]:
+        """`.github/bot.yml` and everything under `.github/bot/` at a commit, by path; empty where there is nothing.
+
+        Raises ConfigurationError with a finding for each symlink, submodule, oversized file, or too many of them.
+        """
+        return await self._configuration.files(self._channel, commit)
+
+    async def clone_access(self) -> CloneAccess:
+        """The git address that the API names, with a token for it that may only read contents.
+
+        Raises OperatorError where the address is not on GitHub's own host: the token would go there.
+        """
+        url = read(await self._channel.get("", kind="repository"), lambda body: str(body["clone_url"]))
+        base = self._channel.wire.base_url
+        if not _belongs(url, base):
+            raise OperatorError(
+                f"the clone address of {self.repository.full_name} does not belong to {base.host}",
+                "check BOT_GITHUB_URL, and what stands between it and this machine",
+            )
+        return CloneAccess(url, await self._channel.token(Purpose.GIT))
+
+    async def create_comment(self, number: int, body: str, *, pull_request: bool = False) -> Comment:
+        """Say something in a thread."""
+        path, json = f"/issues/{number}/comments", {"body": body}
+        response = await self._channel.write("POST", path, kind="create_comment", json=json, pull_request=pull_request)
+        return read(response, parse.comment)
+
+    async def edit_comment(self, comment_id: int, body: str, *, pull_request: bool = False) -> Comment:
+        """Replace the text of a comment of ours."""
+        path, json = f"/issues/comments/{comment_id}", {"body": body}
+        response = await self._channel.write("PATCH", path, kind="edit_comment", json=json, pull_request=pull_request)
+        return read(response, parse.comment)
+
+    async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None:
+        """Take back a comment of ours."""
+        path = f"/issues/comments/{comment_id}"
+        await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=pull_request)
+
+    async def react(self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False) -> None:
+        """Put a reaction (`eyes`, `rocket`, `confused`, …) on a comment, or on the issue itself.
+
+        Reacting twice is once. Raises NotFound on a server without reactions.
+        """
+        subject = f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
+        await self._channel.write(
+            "POST", f"{subject}/reactions", kind="react", json={"content": content}, pull_request=pull_request
+        )
+
+
+def _comments(body: Any) -> tuple[Comment, ...]:
+    if not isinstance(body, list):
+        raise parse.Unreadable("comments: not a list")
+    return tuple(parse.comment(item) for item in body)
+
+
+def _last_page(response: httpx.Response, page: int) -> int:
+    """From `Link`, which has no `last` on the last page."""
+    link = response.links.get("last", {}).get("url", "")
+    try:
+        number = httpx.URL(link).params.get("page", "")
+    except httpx.InvalidURL:
+        return page
+    return int(number) if number.isdecimal() else page
+
+
+def _commit(response: httpx.Response) -> str:
+    """The SHA: bare, or from the whole commit where the server does not know the media type."""
+    text = response.text.strip()
+    if not _COMMIT.fullmatch(text):
+        text = read(response, lambda body: str(body["sha"]))
+    if not _COMMIT.fullmatch(text):
+        raise Transient(f"GET {response.request.url.path}: the answer is no commit")
+    return text
+
+
+def _belongs(url: str, base: httpx.URL) -> bool:
+    """Whether a git address is on the host of the REST base: `github.com` for `api.github.com`, on GHES the same."""
+    try:
+        target = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    hosts = {base.host, base.host.removeprefix("api.")}
+    same_port = (target.scheme, target.port) == (base.scheme, base.port)
+    return same_port and target.host in hosts and not target.userinfo

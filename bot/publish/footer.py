@@ -1,0 +1,84 @@
+"""The small last line of a comment: which run, by whom, how long, how much, and what it saw."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bot.model.context import Manifest
+from bot.model.outcome import Usage
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#!|~])")
+
+
+@dataclass(frozen=True, slots=True)
+class Saw:
+    """What the model was given, counted."""
+
+    comments: int = 0
+    pins: int = 0
+    inputs: int = 0
+    below_trust: int = 0
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Saw:
+        """The counts of a manifest."""
+        return cls(manifest.comments_seen, manifest.pins_seen, len(manifest.inputs), manifest.below_trust)
+
+    def __str__(self) -> str:
+        text = f"saw {_count(self.comments, 'comment')}, {_count(self.pins, 'pin')}, {_count(self.inputs, 'input')}"
+        return f"{text} ({self.below_trust:,} below trust left out)" if self.below_trust else text
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """Every piece but `run` may be missing. `name` is the workflow, step or agent."""
+
+    run: int
+    url: str = ""
+    name: str = ""
+    model: str = ""
+    seconds: float | None = None
+    usage: Usage | None = None
+    saw: Saw | None = None
+
+    def __str__(self) -> str:
+        run = f"r{self.run}"
+        pieces = [f"[{run}]({self.url})" if self.url else run, plain(self.name), plain(self.model)]
+        if self.seconds is not None:
+            pieces.append(duration(self.seconds))
+        if self.usage is not None and self.usage.tokens:
+            pieces.append(_count(self.usage.tokens, "token"))
+        if self.usage is not None and self.usage.cost is not None:
+            pieces.append(dollars(self.usage.cost))
+        if self.saw is not None:
+            pieces.append(str(self.saw))
+        return f"<sub>{' · '.join(piece for piece in pieces if piece)}</sub>"
+
+
+def plain(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown would read."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def duration(seconds: float) -> str:
+    """`21 s`, `2 min 5 s`, `1 h 10 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def dollars(cost: float) -> str:
+    """`$0.004`, `$0.11`, `$1,200.00`; what is less than a tenth of a cent is said so."""
+    if cost >= 0.095:
+        return f"${cost:,.2f}"
+    return f"${cost:.3f}" if cost >= 0.001 or cost <= 0 else "under $0.001"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,127 @@
+"""Where Markdown is text, where it is HTML, and where it is code, as offsets into the source.
+
+The parser (CommonMark with GitHub's tables and strikethrough) decides about blocks; it gives no offsets inside them, so
+`bot.publish.view` follows the inline rules there and `bot.publish.proof` checks the outcome against the parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.token import Token
+
+#: blocks nested deeper than this are nobody's answer; Python's stack bears it
+_DEEPEST = 60
+_BRACKETS = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999})\]", re.DOTALL)
+_PIPE = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Source from `start` to `end` that is read as Markdown text, or as HTML. Code is in no region."""
+
+    start: int
+    end: int
+    kind: Literal["text", "html"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed source. `unused` are definitions that nothing refers to: text that nobody sees."""
+
+    source: str
+    tokens: list[Token]
+    references: dict[str, str]
+    regions: tuple[Region, ...]
+    unused: tuple[tuple[int, int], ...]
+
+    def refers(self, label: str) -> str | None:
+        """Where a reference of this label leads, None if it is not defined."""
+        return self.references.get(normalizeReference(label))
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser, made once; it keeps nothing between two texts."""
+    return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+
+
+def read(text: str) -> Page:
+    """Parse `text` (line ends LF) and find its regions."""
+    environment: dict[str, Any] = {}
+    tokens = parser().parse(text, environment)
+    lines = _Lines(text)
+    regions: list[Region] = []
+    row = False
+    for token in tokens:
+        if token.type in ("tr_open", "tr_close"):
+            row = token.type == "tr_open"
+        if token.map is None:
+            continue
+        if token.type == "tr_open":
+            regions.extend(_cells(text, *lines.take(token.map)))
+        elif token.type == "html_block":
+            regions.append(Region(*lines.take(token.map), "html"))
+        elif token.type == "inline" and not row:
+            regions.append(Region(*lines.take(token.map), "text"))
+        elif token.type in ("fence", "code_block", "hr", "heading_open"):
+            lines.take(token.map)
+    known = environment.get("references", {})
+    definitions = [(name, entry["map"]) for name, entry in known.items()]
+    definitions += [(entry["label"], entry["map"]) for entry in environment.get("duplicate_refs", [])]
+    # a footnote is no definition to GitHub
+    places = [(name, lines.take(place)) for name, place in definitions if not name.startswith("^")]
+    # what the parser passed over (nested too deep for it) is text to GitHub
+    regions.extend(Region(start, end, "text") for start, end in lines.left())
+    used = {normalizeReference(found) for region in regions for found in _labels(text[region.start : region.end])}
+    return Page(
+        text,
+        tokens,
+        {name: entry["href"] for name, entry in known.items()},
+        tuple(sorted(regions, key=lambda region: region.start)),
+        tuple(place for name, place in places if name not in used),
+    )
+
+
+class _Lines:
+    """Line numbers to offsets, and which lines something stands for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._taken = [False] * (len(self._starts) - 1)
+
+    def take(self, lines: list[int]) -> tuple[int, int]:
+        """Offsets of a range of lines (first, last + 1), the final line end left out."""
+        first, last = lines[0], min(lines[1], len(self._taken))
+        self._taken[first:last] = [True] * (last - first)
+        return self._starts[first], max(self._starts[first], self._starts[last] - 1)
+
+    def left(self) -> Iterator[tuple[int, int]]:
+        """Lines that nothing was taken from and that are not blank."""
+        for number, taken in enumerate(self._taken):
+            start, end = self._starts[number], self._starts[number + 1] - 1
+            if not taken and self._text[start:end].strip():
+                yield start, end
+
+
+def _cells(text: str, start: int, end: int) -> Iterator[Region]:
+    for pipe in _PIPE.finditer(text, start, end):
+        yield Region(start, pipe.start(), "text")
+        start = pipe.end()
+    yield Region(start, end, "text")
+
+
+def _labels(text: str) -> list[str]:
+    """What might be a reference's label: anything in brackets, nested ones too."""
+    found = _BRACKETS.findall(text)
+    # [a [b] c] is no label, but [![b]][a] has two
+    return found + _BRACKETS.findall(_BRACKETS.sub("", text))

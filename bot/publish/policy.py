@@ -1,0 +1,135 @@
+"""The output policy: the one function through which everything passes that the bot writes anywhere.
+
+Secrets are redacted; mentions, closing keywords and commands to other bots say and do not act; images of other hosts
+are links; nothing is hidden; ANSI, controls and lone surrogates are gone. Code stays as it was, and so do accents, CJK
+and emoji. The result is a fixed point: applied again, nothing changes. It is checked with the Markdown
+parser itself, and a text that cannot be made harmless in place is shown in a fence, where nothing acts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+from bot.publish import inert, proof, tags
+from bot.publish.clean import clean
+from bot.publish.fence import fence
+from bot.publish.inert import Allowed
+from bot.publish.markdown import read
+from bot.publish.redact import Redactor
+from bot.publish.view import Edit, look
+
+#: hosts whose images show nothing to anyone else; camo, which fetches from everywhere, is not one
+GITHUB_HOSTS = frozenset(
+    {
+        "github.com",
+        "user-images.githubusercontent.com",
+        "private-user-images.githubusercontent.com",
+        "raw.githubusercontent.com",
+        "avatars.githubusercontent.com",
+        "github.githubassets.com",
+    }
+)
+#: an edit can uncover another (a comment inside a comment); nobody who means well needs more rounds
+_ROUNDS = 12
+#: Source: https://git-scm.com/docs/git-check-ref-format
+_NOT_IN_REF = re.compile(r"[^A-Za-z0-9._/-]+|\.\.+|@\{")
+
+
+class Sink(StrEnum):
+    """Where a text goes."""
+
+    COMMENT = "comment"
+    REVIEW = "review"
+    BODY = "body"  # of an issue or pull request
+    TITLE = "title"
+    COMMIT = "commit"
+    BRANCH = "branch"
+    ERROR = "error"  # shown in a fence, on a page, in JSON, in a log
+
+
+class Policy:
+    """What may be written. Made per repository: `secrets` are all values known to the engine that could leak there.
+
+    `mentions` are logins (and `org/team`) that may be reached, `every_mention` lifts that; `closes` are references
+    (`#12`, `owner/repo#12`, an issue's URL) that a closing keyword may stand before; `image_hosts` show images.
+    """
+
+    def __init__(
+        self,
+        secrets: Iterable[str] | Redactor = (),
+        *,
+        mentions: Iterable[str] = (),
+        every_mention: bool = False,
+        closes: Iterable[str] = (),
+        image_hosts: Iterable[str] = GITHUB_HOSTS,
+    ) -> None:
+        self.redact: Callable[[str], str] = secrets if isinstance(secrets, Redactor) else Redactor(secrets)
+        self._allowed = Allowed(
+            frozenset(name.lower().removeprefix("@") for name in mentions),
+            every_mention,
+            frozenset(reference.lower() for reference in closes),
+        )
+        self._hosts = frozenset(image_hosts)
+
+    def apply(self, text: str, sink: Sink) -> str:
+        """`text` as it may be written to `sink`. Total: any string has an answer; idempotent."""
+        text = self.redact(clean(text))
+        match sink:
+            case Sink.COMMENT | Sink.REVIEW | Sink.BODY:
+                return self._markdown(text)
+            case Sink.TITLE:
+                return inert.plain(" ".join(text.split()), self._allowed)
+            case Sink.COMMIT:
+                return inert.plain(text, self._allowed)
+            case Sink.BRANCH:
+                return _ref(text)
+            case Sink.ERROR:
+                return text
+
+    def _markdown(self, text: str) -> str:
+        for trusting in (True, False):
+            try:
+                settled = self._settle(text, trusting)
+            except RecursionError:  # nested deeper than Python's stack: nothing a person wrote
+                break
+            if settled is not None:
+                return settled
+        return fence(text)
+
+    def _settle(self, text: str, trusting: bool) -> str | None:
+        """Edit until nothing changes; None where that does not come to an end, or something still acts."""
+        for _ in range(_ROUNDS):
+            page = read(text)
+            edits: list[Edit] = [Edit(start, end, "") for start, end in page.unused]
+            for region in page.regions:
+                view = look(page, region, self._own, trusting=trusting)
+                edits += view.edits
+                edits += inert.words(view, text, self._allowed, trusting=trusting)
+            changed = self.redact(clean(_edited(text, edits)))
+            if changed == text:
+                return None if proof.live(page, self._allowed, self._own) else text
+            text = changed
+        return None
+
+    def _own(self, address: str) -> bool:
+        return tags.own(address, self._hosts)
+
+
+def _edited(text: str, edits: list[Edit]) -> str:
+    """`text` with the edits done; of two that overlap the first, the other comes in the next round."""
+    pieces: list[str] = []
+    position = 0
+    for start, end, replacement in sorted(edits):
+        if start < position:
+            continue
+        pieces += text[position:start], replacement
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _ref(text: str) -> str:
+    """A branch name that git accepts, as near to `text` as can be."""
+    parts = (part.strip(".-").removesuffix(".lock") for part in _NOT_IN_REF.sub("-", text).split("/"))
+    return "/".join(part for part in parts if part)[:200].strip("/.-") or "branch"

@@ -1,0 +1,53 @@
+"""What a runner is asked, and the one method that every runner has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from bot.model.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call may spend at most, over all its turns and fallbacks.
+
+    `tokens` counts input and output together. `usd` binds only where the model's price is known, so `tokens` and
+    `requests` are never optional. `seconds` is the time for the whole call.
+    """
+
+    tokens: int
+    requests: int
+    usd: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to one agent: a fresh conversation without memory.
+
+    `model` and `fallback` are `provider:name`; `argv`, `cwd` and `env` serve the `exec` runner, whose environment is
+    exactly `env`. `agent` is the roster's name for it, for logs and messages.
+    """
+
+    system: str
+    prompt: str
+    limits: Limits
+    model: str = ""
+    fallback: tuple[str, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+    argv: tuple[str, ...] = ()
+    cwd: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    agent: str = ""
+
+
+class Runner(Protocol):
+    """Drives one kind of agent."""
+
+    async def run(self, call: Call) -> Outcome:
+        """Ask and wait for the answer. Known faults are returned, not raised; cancelling the task ends the work."""
+        ...

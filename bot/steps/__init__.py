@@ -1,0 +1,6 @@
+"""One module per kind of step: from what the step is given to its outcome."""
+
+from bot.steps.agent import perform_agent
+from bot.steps.run import perform_run
+
+__all__ = ["perform_agent", "perform_run"]

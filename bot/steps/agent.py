@@ -1,0 +1,39 @@
+"""The kind `agent`: a fresh conversation, told only its context; its output is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.model.context import Context
+from bot.model.outcome import Outcome
+from bot.runners import Call, Limits, Runners
+from bot.workflows import Agent
+
+
+async def perform_agent(
+    name: str,
+    agent: Agent,
+    context: Context,
+    *,
+    limits: Limits,
+    cwd: Path,
+    env: Mapping[str, str],
+    runners: Runners,
+) -> Outcome:
+    """Ask the agent. The prompt is exactly `context`; a program gets `env` and nothing else of the engine's."""
+    return await runners.run(
+        Call(
+            system=context.system,
+            prompt=context.prompt,
+            limits=limits,
+            model=agent.model or "",
+            fallback=agent.fallback,
+            temperature=agent.temperature,
+            max_tokens=agent.max_tokens,
+            argv=agent.runner.exec if agent.runner else (),
+            cwd=cwd,
+            env=env,
+            agent=name,
+        )
+    )

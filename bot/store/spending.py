@@ -1,0 +1,49 @@
+"""What was spent and asked in a time, for limits and ceilings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlmodel import Session, col, func, select
+
+from bot.store.tables import Dispatch, Spend, Thread
+
+
+def spent(
+    session: Session,
+    since: datetime,
+    *,
+    repository_id: int | None = None,
+    thread_id: str | None = None,
+    actor_id: int | None = None,
+) -> float:
+    """US dollars since then, of the whole instance or narrowed to what is named."""
+    query = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= since)
+    if repository_id is not None:
+        query = query.where(Spend.repository_id == repository_id)
+    if thread_id is not None:
+        query = query.where(Spend.thread_id == thread_id)
+    if actor_id is not None:
+        query = query.where(Spend.actor_id == actor_id)
+    return session.exec(query).one() or 0.0
+
+
+def dispatched(
+    session: Session,
+    since: datetime,
+    *,
+    repository_id: int,
+    thread_id: str | None = None,
+    actor_id: int | None = None,
+) -> int:
+    """Dispatches accepted since then in a repository, narrowed to what is named."""
+    query = (
+        select(func.count(col(Dispatch.id)))
+        .join(Thread, col(Thread.id) == col(Dispatch.thread_id))
+        .where(col(Dispatch.created_at) >= since, Thread.repository_id == repository_id)
+    )
+    if thread_id is not None:
+        query = query.where(Dispatch.thread_id == thread_id)
+    if actor_id is not None:
+        query = query.where(Dispatch.actor_id == actor_id)
+    return session.exec(query).one()

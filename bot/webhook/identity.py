@@ -1,0 +1,96 @@
+"""The content identity of a delivery: the same request sent again under another GUID or header is the same request.
+
+The signature covers only the body, so nothing here looks at a header (docs: data, *Identities*).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bot.model.ident import digest
+
+#: Keys under which a payload holds what it is about, the innermost first.
+_SUBJECTS = (
+    "comment",
+    "review",
+    "issue",
+    "pull_request",
+    "discussion",
+    "check_run",
+    "check_suite",
+    "workflow_job",
+    "workflow_run",
+    "deployment_status",
+    "deployment",
+    "release",
+    "milestone",
+)
+#: The event that GitHub sends for a subject, by its key and, for a comment, by what it stands in.
+_EVENTS = {"review": "pull_request_review", "issue": "issues"}
+_COMMENTS = {
+    "issue": "issue_comment",
+    "pull_request": "pull_request_review_comment",
+    "discussion": "discussion_comment",
+}
+
+
+def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Kind and object of what the payload is about; the kind is the name of the event whose bodies look like that.
+
+    None where no known key holds an object with a numeric id.
+    """
+    for key in _SUBJECTS:
+        found = payload.get(key)
+        if isinstance(found, dict) and isinstance(found.get("id"), int):
+            if key != "comment":
+                return _EVENTS.get(key, key), found
+            place = next((name for name in _COMMENTS if isinstance(payload.get(name), dict)), None)
+            return _COMMENTS[place] if place else "commit_comment", found
+    return None
+
+
+def repository_id(payload: Mapping[str, Any]) -> int | None:
+    """GitHub's numeric id of the repository, None where the payload names none."""
+    repository = payload.get("repository")
+    number = repository.get("id") if isinstance(repository, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def content_key(payload: Mapping[str, Any]) -> str:
+    """The content identity, 64 hex digits.
+
+    Made of the repository's id, the action, kind and id of the subject, its `updated_at`, and a digest of text, label,
+    assignee and changes. Pinning does not touch the comment's own `updated_at`, so the time of the pin and the issue's
+    `updated_at` count as well, else the second of two pins would be lost. Without a repository or subject it is a
+    digest of the whole payload.
+    """
+    about = subject(payload)
+    repository = repository_id(payload)
+    if about is None or repository is None:
+        return digest("body", _canonical(payload))
+    kind, found = about
+    pin, issue = found.get("pin"), payload.get("issue")
+    return digest(
+        repository,
+        _text(payload.get("action")),
+        kind,
+        found["id"],
+        _text(found.get("updated_at")),
+        _text(issue.get("updated_at")) if isinstance(issue, dict) else None,
+        _text(pin.get("pinned_at")) if isinstance(pin, dict) else None,
+        _text(found.get("title")),
+        _text(found.get("body")),
+        *(_canonical(payload[key]) if key in payload else None for key in ("label", "assignee", "changes")),
+    )
+
+
+def _text(value: object) -> str | None:
+    """The value if it is text, its JSON if it is anything else, None for null."""
+    return value if value is None or isinstance(value, str) else _canonical(value)
+
+
+def _canonical(value: object) -> str:
+    """JSON that does not depend on the order of keys: GitHub's delivery log returns a payload, not its bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

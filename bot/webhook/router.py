@@ -1,0 +1,195 @@
+"""`POST /webhook`: signature, disk, answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
+
+from bot import log
+from bot.model.delivery import NewDelivery
+from bot.model.event import HANDLED
+from bot.webhook import body as stream
+from bot.webhook import payload as json_body
+from bot.webhook.identity import content_key, repository_id, subject
+from bot.webhook.inbox import Inbox
+from bot.webhook.signature import usable, verify
+
+_GUID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+_EVENT = re.compile(r"[a-z0-9_]{1,64}")
+_SIGNATURE = b"x-hub-signature-256"
+_ONCE = (b"x-github-delivery", b"x-github-event")
+
+
+def router(
+    inbox: Inbox,
+    *,
+    secrets: Sequence[bytes],
+    app_id: int,
+    handled: Mapping[str, Collection[str]] = HANDLED,
+    limit: int = stream.LIMIT,
+    timeout: float = stream.TIMEOUT,
+) -> APIRouter:
+    """The route `POST /webhook` for one GitHub App.
+
+    `secrets` are all that are valid at the moment (several while one rotates); `handled` are the events, and their
+    actions, that are kept; `limit` is in bytes, `timeout` in seconds. Raises `OperatorError` where a secret is missing
+    or empty.
+    """
+    door = _Door(inbox, usable(secrets), app_id, handled, limit, timeout)
+
+    class Route(APIRoute):
+        """Answers without FastAPI's request machinery, which costs more than everything that is done here."""
+
+        async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["method"] == "POST":
+                status, answer = await door.answer(scope["headers"], receive)
+                extra = []
+            else:
+                status, answer, extra = 405, _refusal("send a POST"), [(b"allow", b"POST")]
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer)), *extra]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": answer})
+
+    async def webhook() -> None:
+        """Take one delivery from GitHub: 202 means that it is on disk."""
+
+    out = APIRouter()
+    out.routes.append(Route("/webhook", webhook, methods=["POST"], status_code=202, **_OPENAPI))
+    return out
+
+
+class _Door:
+    """What is decided about one request."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        secrets: tuple[bytes, ...],
+        app_id: int,
+        handled: Mapping[str, Collection[str]],
+        limit: int,
+        timeout: float,
+    ) -> None:
+        self._inbox = inbox
+        self._secrets = secrets
+        self._app_id = app_id
+        self._handled = handled
+        self._limit = limit
+        self._timeout = timeout
+        self._log = log.get("webhook")
+
+    async def answer(self, raw_headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> tuple[int, bytes]:
+        """Status and JSON for a request. Nothing about the request is told before its signature was found right."""
+        headers = dict(raw_headers)
+        try:
+            raw = await stream.read(receive, headers.get(b"content-length"), limit=self._limit, timeout=self._timeout)
+        except stream.TooLarge:
+            return 413, _refusal(f"the body is larger than {self._limit} bytes")
+        except stream.Gone:
+            return 408, _refusal("the body did not arrive in time")
+        if not verify(self._secrets, raw, headers.get(_SIGNATURE)) or _count(raw_headers, _SIGNATURE) != 1:
+            self._log.warning("signature refused", size=len(raw))
+            return 401, _refusal("the signature is missing or wrong")
+        guid, event = (headers.get(name, b"").decode("latin-1") for name in _ONCE)
+        if not _GUID.fullmatch(guid) or not _EVENT.fullmatch(event):
+            return 400, _refusal("X-GitHub-Delivery or X-GitHub-Event is missing or malformed")
+        try:
+            text = json_body.unwrap(raw, headers.get(b"content-type", b""))
+            payload = json_body.parse(text)
+        except json_body.Unreadable as error:
+            return 400, _refusal(str(error))
+        action = payload.get("action")
+        if not isinstance(action, str) or action not in self._handled.get(event, ()):
+            return 202, _status(guid, "ignored")
+        about, repository = subject(payload), repository_id(payload)
+        if about is None or about[0] != event or repository is None:
+            # the header is not signed: a body under a header that does not fit it means nothing
+            return 202, _status(guid, "ignored")
+        kept = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in raw_headers
+            if name.startswith(b"x-github-")
+        }
+        delivery = NewDelivery(self._app_id, guid, event, action, content_key(payload), repository, text, kept)
+        try:
+            status = await self._inbox.take(delivery)
+        except Exception:  # noqa: BLE001  # whatever the store died of, nothing was accepted, and the sender must know
+            self._log.exception("delivery could not be stored", delivery=guid)
+            return 503, _refusal("the delivery could not be stored")
+        return 202, _status(guid, status)
+
+
+def _count(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> int:
+    return sum(key == name for key, _ in headers)
+
+
+def _status(guid: str, status: str) -> bytes:
+    # a GUID has no character that JSON would escape
+    return f'{{"delivery":"{guid}","status":"{status}"}}'.encode()
+
+
+def _refusal(reason: str) -> bytes:
+    return json.dumps({"detail": reason}).encode()
+
+
+def _answer(description: str, example: dict[str, str]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"example": example}}}
+
+
+def _header(name: str, description: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
+
+
+_OPENAPI: dict[str, Any] = {
+    "name": "webhook",
+    "tags": ["webhook"],
+    "summary": "Take one delivery from GitHub",
+    "response_description": "On disk, known already, or of no interest",
+    "responses": {
+        202: {
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["delivery", "status"],
+                        "properties": {
+                            "delivery": {"type": "string"},
+                            "status": {"enum": ["accepted", "duplicate", "ignored"]},
+                        },
+                    }
+                }
+            }
+        },
+        400: _answer("Signed, but nothing that GitHub sends", {"detail": "the body is not JSON"}),
+        401: _answer("The signature is missing or wrong", {"detail": "the signature is missing or wrong"}),
+        408: _answer("The body did not arrive in time", {"detail": "the body did not arrive in time"}),
+        413: _answer("The body is larger than 25 MB", {"detail": "the body is larger than 26214400 bytes"}),
+        503: _answer("The disk refuses; nothing was accepted", {"detail": "the delivery could not be stored"}),
+    },
+    "openapi_extra": {
+        "parameters": [
+            _header("X-Hub-Signature-256", "`sha256=` and the HMAC of the raw body"),
+            _header("X-GitHub-Delivery", "the delivery's GUID"),
+            _header("X-GitHub-Event", "the event's name"),
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "application/x-www-form-urlencoded": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["payload"],
+                        "properties": {"payload": {"type": "string"}},
+                    }
+                },
+            },
+        },
+    },
+}

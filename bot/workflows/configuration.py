@@ -1,0 +1,178 @@
+"""From a repository's files to a checked configuration. Pure: whoever reads the files passes them in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+from bot.errors import ConfigurationError
+from bot.model.finding import Finding
+from bot.model.role import Role
+from bot.workflows.agent import Agent, Budget
+from bot.workflows.binding import Binding
+from bot.workflows.bot_file import BotFile
+from bot.workflows.checks import check_names, check_workflow
+from bot.workflows.defaults import Defaults
+from bot.workflows.findings import Findings
+from bot.workflows.loader import load as load_yaml
+from bot.workflows.mark import Mark
+from bot.workflows.node import Node
+from bot.workflows.shape import validate
+from bot.workflows.step import AgentStep
+from bot.workflows.workflow import Workflow
+
+BOT_FILE = ".github/bot.yml"
+BASE = ".github/bot/"
+WORKFLOWS = ".github/bot/workflows/"
+
+#: the product's own files are named apart from the repository's in messages
+_BUILTIN = "config/"
+
+_WORKFLOW_FILE = re.compile(re.escape(WORKFLOWS) + r"[^/]+\.yml")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+N = TypeVar("N", bound=Node)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a repository says, with the product's own agents where it says nothing. `findings` are warnings."""
+
+    bot: BotFile
+    agents: Mapping[str, Agent]
+    workflows: Mapping[str, Workflow]
+    findings: tuple[Finding, ...] = ()
+    _implied: Mapping[str, Workflow] = field(default_factory=dict, repr=False)
+
+    def workflow_for(self, name: str) -> Workflow | None:
+        """The workflow of that name, or the one-step workflow of the agent of that name."""
+        return self.workflows.get(name) or self._implied.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """What a mention may name: agents, and workflows that mentions start, in alphabetical order."""
+        return tuple(sorted({*self.agents, *(n for n, w in self.workflows.items() if w.on.mention)}))
+
+    def role_for(self, name: str) -> Role:
+        """The least role that may run this agent or workflow."""
+        owner = self.workflows.get(name) or self.agents.get(name)
+        return (owner.trigger_role if owner is not None else None) or self.bot.trigger_role
+
+    def budget_for(self, workflow: Workflow) -> Budget:
+        """What one run may spend: the workflow's own budget, else `limits.per_run`, key by key."""
+        return (workflow.budget or Budget()).over(self.bot.limits.per_run)
+
+
+def check(
+    files: Mapping[str, str], builtin: Mapping[str, str] | None = None
+) -> tuple[Configuration | None, tuple[Finding, ...]]:
+    """Check the files of a repository (by path, as `.github/bot.yml`) and put the configuration together.
+
+    `builtin` holds the product's own `bot.yml` and prompts (see `bot.workflows.builtin`). With an error among the
+    findings there is no configuration. Never raises, whatever the files hold.
+    """
+    findings = Findings()
+    own = _bot_file(builtin or {}, "bot.yml", "", findings, builtin=True)
+    bot = _bot_file(files, BOT_FILE, BASE, findings)
+    declared = [*_inline(bot, findings), *_workflow_files(files, findings)]
+    _misnamed(files, findings)
+    names = {*bot.agents, *(workflow.called for workflow in declared)}
+    agents = {**{name: agent for name, agent in own.agents.items() if name not in names}, **bot.agents}
+    # a fault of shape in one file makes names of the other unknown, which is no fault of theirs
+    if findings.failed:
+        return None, findings.sorted()
+    check_names(bot, agents, declared, findings)
+    workflows = {workflow.called: workflow for workflow in declared}
+    used = {step.agent for workflow in declared for step in workflow.steps if isinstance(step, AgentStep)}
+    implied = {name: _one_step(name, agent) for name, agent in agents.items()}
+    for workflow in (*declared, *(one for name, one in implied.items() if name not in used)):
+        check_workflow(workflow, agents, findings)
+        for step in workflow.steps:
+            step.settle(workflow.defaults, agents.get(step.agent) if isinstance(step, AgentStep) else None)
+    for name, one in implied.items():
+        one.steps[0].settle(one.defaults, agents[name])
+    found = findings.sorted()
+    if any(finding.severity == "error" for finding in found):
+        return None, found
+    proxies = (MappingProxyType(agents), MappingProxyType(workflows))
+    return Configuration(bot, *proxies, found, MappingProxyType(implied)), found
+
+
+def load(files: Mapping[str, str], builtin: Mapping[str, str] | None = None) -> Configuration:
+    """The checked configuration. Raises `ConfigurationError` with all findings where it cannot be used."""
+    configuration, findings = check(files, builtin)
+    if configuration is None:
+        raise ConfigurationError([finding for finding in findings if finding.severity == "error"])
+    return configuration
+
+
+def _bot_file(files: Mapping[str, str], file: str, base: str, findings: Findings, *, builtin: bool = False) -> BotFile:
+    text = files.get(file)
+    read = None if text is None else _read(BotFile, files, file, base, findings, builtin=builtin)
+    return read or BotFile(version=1)
+
+
+def _read(
+    model: type[N], files: Mapping[str, str], file: str, base: str, findings: Findings, *, builtin: bool = False
+) -> N | None:
+    """One file as `model`, its parts bound to their places."""
+    shown = _BUILTIN + file if builtin else file
+    document = load_yaml(shown, files[file], findings)
+    if document is None:
+        return None
+    if not isinstance(document.data, dict):
+        hint = "it begins with `version: 1`" if model is BotFile else "it begins with `description:` or `steps:`"
+        findings.error(Mark(shown), "type_mismatch", f"{model.NOUN} is a mapping", hint)
+        return None
+    read = validate(model, document, findings, {"builtin": builtin})
+    if read is not None:
+        Binding(document, files, base, findings).bind(read)
+    return read
+
+
+def _inline(bot: BotFile, findings: Findings) -> list[Workflow]:
+    """The workflows of `bot.yml`: the key is the name."""
+    for name, workflow in bot.workflows.items():
+        if workflow.name not in (None, name):
+            message = f"`{workflow.name}` differs from the key `{name}`"
+            findings.error(workflow.mark_of("name"), "name", message, "remove `name`: in `bot.yml` the key is the name")
+        workflow.call(name)
+    return list(bot.workflows.values())
+
+
+def _workflow_files(files: Mapping[str, str], findings: Findings) -> list[Workflow]:
+    """The workflows of `.github/bot/workflows/`: one a file, named by its stem unless `name` says otherwise."""
+    found = []
+    for file in sorted(files):
+        if not _WORKFLOW_FILE.fullmatch(file):
+            continue
+        workflow = _read(Workflow, files, file, BASE, findings)
+        if workflow is None:
+            continue
+        name = workflow.name or file.removeprefix(WORKFLOWS).removesuffix(".yml")
+        if not _NAME.fullmatch(name):
+            hint = "rename the file in lower-case letters, or give the workflow a `name`"
+            findings.error(Mark(file), "name", f"`{name}` is no name for a workflow", hint)
+        workflow.call(name)
+        found.append(workflow)
+    return found
+
+
+def _misnamed(files: Mapping[str, str], findings: Findings) -> None:
+    for file in files:
+        if file == ".github/bot.yaml" or (file.startswith(WORKFLOWS) and file.endswith(".yaml")):
+            findings.warning(Mark(file), "ignored_file", "the file is not read", "let its name end in `.yml`")
+
+
+def _one_step(name: str, agent: Agent) -> Workflow:
+    """What a mention of an agent runs."""
+    step = AgentStep(id=name.replace("-", "_"), agent=name)
+    step._mark = agent.mark
+    workflow = Workflow(
+        description=agent.description, trigger_role=agent.trigger_role, steps=(step,), defaults=Defaults()
+    )
+    workflow._mark = agent.mark
+    workflow.call(name)
+    return workflow

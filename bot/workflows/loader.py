@@ -1,0 +1,306 @@
+"""Safe YAML with the place of every key and value.
+
+The text is read event by event, without recursion, so that no file can exhaust the stack or the memory. What differs
+from PyYAML's own loaders, and why:
+
+- Scalars follow YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `on`, `yes` and `no` are text,
+  nothing becomes a date, and `010` is ten. Merge keys (`<<`) are no part of YAML 1.2 and are refused.
+- Keys are text and occur once. One document a file. No tags but the core ones.
+- At most 256 KiB, 50 levels, and 10,000 nodes that come from aliases; an alias inside its own anchor is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from bot.workflows.findings import Findings
+from bot.workflows.mark import Mark
+from bot.workflows.scalars import NotANumber, resolve, tagged
+from bot.workflows.yaml_faults import explain
+
+FILE_BYTES_MAX = 256 * 1024
+DEPTH_MAX = 50
+ALIAS_NODES_MAX = 10_000
+
+Path = tuple[str | int, ...]
+
+#: YAML's printable characters (https://yaml.org/spec/1.2.2/#51-character-set); lone surrogates are not among them
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# libyaml is several times faster; it is part of PyYAML's wheels, but not of every build of it
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True)
+class Spot:
+    """Where one value stands: its first character, its span in the text, the place of its key, and its children."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    key: tuple[int, int] | None = None
+    children: dict[str | int, Spot] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One loaded file: plain `data` (dict, list, str, int, float, bool, None) and where each part of it stands."""
+
+    file: str
+    text: str
+    data: Any
+    root: Spot
+
+    def _spot(self, path: Path) -> tuple[Spot, bool]:
+        spot = self.root
+        for part in path:
+            child = spot.children.get(part)
+            if child is None:
+                return spot, False
+            spot = child
+        return spot, True
+
+    def value(self, path: Path) -> tuple[int, int]:
+        """Line and column of the value at `path`; of the nearest value above it where there is none."""
+        spot, _ = self._spot(path)
+        return spot.line, spot.column
+
+    def key(self, path: Path) -> tuple[int, int]:
+        """Line and column of the key at `path`; of a list's entry, and of a missing key's owner, what stands there."""
+        spot, _ = self._spot(path)
+        return spot.key or (spot.line, spot.column)
+
+    def mark(self, path: Path) -> Mark:
+        """The place of the value at `path`."""
+        return Mark(self.file, *self.value(path))
+
+    def key_mark(self, path: Path) -> Mark:
+        """The place of the key at `path`."""
+        return Mark(self.file, *self.key(path))
+
+    def token_mark(self, path: Path, text: str, offset: int) -> Mark:
+        """The place of the template token at `offset` of the scalar `text` at `path`.
+
+        Escapes and folding move characters about, so tokens are counted, not characters; where the counts differ it is
+        the place of the scalar.
+        """
+        spot, found = self._spot(path)
+        source = self.text[spot.start : spot.end]
+        if not found or source.count("${{") != text.count("${{"):
+            return self.mark(path)
+        position = -1
+        for _ in range(text.count("${{", 0, offset) + 1):
+            position = source.find("${{", position + 1)
+        if position < 0:
+            return self.mark(path)
+        return self.mark(path).moved(source, position)
+
+
+class _Stop(Exception):
+    """A fault after which the rest of the file has no meaning."""
+
+    def __init__(self, mark: Mark, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.finding = (mark, code, message, hint)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping that is being filled. `size` and `height` count its nodes and levels, aliases expanded."""
+
+    value: Any
+    spot: Spot
+    anchor: str | None
+    size: int = 1
+    height: int = 1
+    key: str | None = None
+    key_at: tuple[int, int] | None = None
+    #: the value of a refused key is read and dropped
+    drop: bool = False
+
+    @property
+    def wants_key(self) -> bool:
+        return isinstance(self.value, dict) and self.key is None
+
+
+class _Composer:
+    def __init__(self, file: str, findings: Findings) -> None:
+        self.file = file
+        self.findings = findings
+        self.open: list[_Open] = []
+        self.anchors: dict[str, tuple[Any, Spot, int, int]] = {}
+        self.aliased = 0
+        self.data: Any = None
+        self.root = Spot(1, 1, 0, 0)
+        self.documents = 0
+
+    def take(self, event: Any) -> None:
+        """One event of the parser."""
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._scalar(event)
+        elif kind is yaml.MappingStartEvent:
+            self._begin(event, {})
+        elif kind is yaml.SequenceStartEvent:
+            self._begin(event, [])
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            done = self.open.pop()
+            done.spot.end = event.end_mark.index
+            self._place(done.value, done.spot, done.anchor, done.size, done.height)
+        elif kind is yaml.AliasEvent:
+            self._alias(event)
+        elif kind is yaml.DocumentStartEvent:
+            self.documents += 1
+            if self.documents > 1:
+                hint = "remove the line `---`; a second workflow goes into its own file"
+                raise _Stop(self._mark(event), "yaml_documents", "a file holds one YAML document", hint)
+
+    def _mark(self, event: Any) -> Mark:
+        return Mark(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _spot(self, event: Any) -> Spot:
+        start = event.start_mark
+        return Spot(start.line + 1, start.column + 1, start.index, event.end_mark.index)
+
+    def _begin(self, event: Any, empty: dict[str, Any] | list[Any]) -> None:
+        if self.open and self.open[-1].wants_key:
+            raise self._bad_key(event, "a list or mapping")
+        if len(self.open) >= DEPTH_MAX:
+            raise self._too_deep(event)
+        wanted = "tag:yaml.org,2002:map" if isinstance(empty, dict) else "tag:yaml.org,2002:seq"
+        if event.tag not in (None, "!", wanted):
+            self._bad_tag(event)
+        if event.anchor is not None:
+            self.anchors.pop(event.anchor, None)
+        self.open.append(_Open(empty, self._spot(event), event.anchor))
+
+    def _scalar(self, event: Any) -> None:
+        try:
+            if event.tag is None:
+                value = resolve(event.value) if event.implicit[0] else event.value
+            else:
+                value, known = tagged(event.tag, event.value)
+                if not known:
+                    self._bad_tag(event)
+        except NotANumber as error:
+            self.findings.error(
+                self._mark(event), "yaml_number", str(error), f'quote it to make it text: "{error.text}"'
+            )
+            value = None
+        if self.open and self.open[-1].wants_key:
+            self._take_key(event, value)
+        else:
+            self._place(value, self._spot(event), event.anchor, 1, 0)
+
+    def _take_key(self, event: Any, value: Any) -> None:
+        owner = self.open[-1]
+        mark = self._mark(event)
+        owner.key, owner.key_at, owner.drop = event.value, (mark.line, mark.column), True
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (value, self._spot(event), 1, 0)
+        if not isinstance(value, str):
+            hint = f'quote it: "{event.value}"' if event.value else "give the key a name"
+            self.findings.error(mark, "yaml_key", f"`{event.value}` is not text, and keys are text", hint)
+        elif value == "<<" and event.implicit[0]:
+            hint = "write the keys out, or use an alias for a whole value"
+            self.findings.error(mark, "yaml_merge", "merge keys (`<<`) are no part of YAML 1.2", hint)
+        elif value in owner.value:
+            line = (owner.spot.children[value].key or (0, 0))[0]
+            hint = f"it stands in line {line} already; keep one of the two"
+            self.findings.error(mark, "yaml_duplicate_key", f"the key `{value}` stands twice in one mapping", hint)
+        else:
+            owner.drop = False
+
+    def _alias(self, event: Any) -> None:
+        name = event.anchor
+        if self.open and self.open[-1].wants_key:
+            raise self._bad_key(event, "an alias")
+        known = self.anchors.get(name)
+        if known is None:
+            inside = any(one.anchor == name for one in self.open)
+            what = f"`*{name}` refers to itself" if inside else f"`*{name}` names no anchor above it"
+            hint = "an alias cannot stand inside its own anchor" if inside else f"define it with `&{name}` first"
+            raise _Stop(self._mark(event), "yaml_alias", what, hint)
+        value, spot, size, height = known
+        self.aliased += size
+        if self.aliased > ALIAS_NODES_MAX:
+            hint = "write the values out, or repeat less"
+            message = f"aliases expand to more than {ALIAS_NODES_MAX:,} nodes"
+            raise _Stop(self._mark(event), "yaml_alias", message, hint)
+        if len(self.open) + height > DEPTH_MAX:
+            raise self._too_deep(event)
+        here = self._spot(event)
+        here.children = spot.children
+        self._place(value, here, None, size, height)
+
+    def _place(self, value: Any, spot: Spot, anchor: str | None, size: int, height: int) -> None:
+        if anchor is not None:
+            self.anchors[anchor] = (value, spot, size, height)
+        if not self.open:
+            self.data, self.root = value, spot
+            return
+        owner = self.open[-1]
+        owner.size += size
+        owner.height = max(owner.height, height + 1)
+        if isinstance(owner.value, list):
+            owner.spot.children[len(owner.value)] = spot
+            owner.value.append(value)
+            return
+        key, owner.key = owner.key, None
+        assert key is not None  # a mapping without a pending key takes the event as a key
+        if not owner.drop:
+            spot.key = owner.key_at
+            owner.value[key] = value
+            owner.spot.children[key] = spot
+
+    def _bad_key(self, event: Any, what: str) -> _Stop:
+        hint = (
+            "write the key as plain text; `{{` outside quotes starts a mapping, so quote templates in `{…}` and `[…]`"
+        )
+        return _Stop(self._mark(event), "yaml_key", f"{what} cannot be a key", hint)
+
+    def _too_deep(self, event: Any) -> _Stop:
+        message = f"values are nested more than {DEPTH_MAX} levels deep"
+        return _Stop(self._mark(event), "yaml_depth", message, "nest less; a workflow needs about ten levels")
+
+    def _bad_tag(self, event: Any) -> None:
+        hint = "remove it; text that begins with `!` needs quotes"
+        self.findings.error(self._mark(event), "yaml_tag", f"the tag `{event.tag}` does not fit here", hint)
+
+
+def load(file: str, text: str, findings: Findings) -> Document | None:
+    """Read one YAML file. Faults go to `findings`; with an error among them there is no document.
+
+    An empty file gives a document whose data is None. Never raises, whatever the text.
+    """
+    text = text.removeprefix("\ufeff")
+    start = Mark(file)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > FILE_BYTES_MAX:
+        hint = "move prompts into `.github/bot/prompts/` and workflows into `.github/bot/workflows/`"
+        findings.error(start, "yaml_size", f"the file has {size:,} bytes; at most {FILE_BYTES_MAX:,} are read", hint)
+        return None
+    bad = _UNPRINTABLE.search(text)
+    if bad is not None:
+        message = f"the character U+{ord(bad.group()):04X} cannot stand in YAML"
+        hint = "remove it, or write it as an escape in double quotes"
+        findings.error(start.moved(text, bad.start()), "yaml_character", message, hint)
+        return None
+    faults = Findings()
+    composer = _Composer(file, faults)
+    try:
+        for event in yaml.parse(text, Loader=_Loader):
+            composer.take(event)
+            if faults.full:
+                break
+    except _Stop as stop:
+        faults.error(*stop.finding)
+    except yaml.YAMLError as error:
+        faults.error(*explain(file, text, error))
+    findings.extend(faults)
+    return None if faults.failed else Document(file, text, composer.data, composer.root)

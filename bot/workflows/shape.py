@@ -1,0 +1,205 @@
+"""From plain data to a model: pydantic's errors become findings with a place, a code and a hint."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import ValidationError
+
+from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, nearest
+from bot.workflows.loader import Document, Path
+from bot.workflows.node import Node, describe
+from bot.workflows.step import KINDS, STEP_TYPES, kinds_of
+
+N = TypeVar("N", bound=Node)
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "`true` or `false`",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+def validate(
+    model: type[N], document: Document, findings: Findings, context: Mapping[str, Any] | None = None
+) -> N | None:
+    """The file's data as `model`; None with findings where it does not fit. `context` reaches the validators."""
+    # strict validation of JSON takes lists for tuples and words for enums, which is what YAML's data needs
+    text = json.dumps(document.data, ensure_ascii=False)
+    try:
+        return model.model_validate_json(text, context=dict(context or {}))
+    except ValidationError as error:
+        for one in error.errors(include_url=False, include_input=False)[: FINDINGS_MAX * 2]:
+            if findings.full:
+                break
+            _report(model, document, findings, one)
+        return None
+
+
+def _report(model: type[Node], document: Document, findings: Findings, error: Any) -> None:
+    path, is_key = _path(document.data, error["loc"])
+    kind, context = str(error["type"]), error.get("ctx", {})
+    value = _at(document.data, path)
+    if kind == "too_short" and value:
+        return  # pydantic counts the entries that are right; the others have findings of their own
+    whole = is_key or kind == "extra_forbidden" or isinstance(value, (dict, list))
+    mark = document.key_mark(path) if whole else document.mark(path)
+    match kind:
+        case "extra_forbidden":
+            finding = _unknown_key(model, document.data, path)
+        case "missing":
+            mark = document.key_mark(path[:-1])
+            noun = _noun(_owner(model, document.data, path[:-1]))
+            finding = "missing_key", f"{noun} needs `{path[-1]}`", f"add `{path[-1]}:`"
+        case "step_kind":
+            finding = _step_kind(value)
+        case "literal_error":
+            options = _QUOTED.findall(str(context.get("expected", "")))
+            hint = meant(value, options) if isinstance(value, str) else ""
+            finding = "option", f"expected one of {listing(options)}, got {describe(value)}", hint
+        case _ if "text" in context:
+            finding = kind, context["text"], context["hint"]
+        case _ if kind in _EXPECTED:
+            finding = _type_mismatch(_EXPECTED[kind], value)
+        case "too_short" | "string_too_short":
+            finding = "empty", f"`{path[-1]}` is empty", "give it a value or remove the key"
+        case _:
+            finding = "range", f"`{path[-1]}`: {_bound(context, error['msg'])}, got {describe(value)}", ""
+    findings.error(mark, *finding)
+
+
+def _type_mismatch(expected: str, value: Any) -> tuple[str, str, str]:
+    hint = (
+        "put it in quotes if it is meant as text" if expected == "text" and not isinstance(value, (dict, list)) else ""
+    )
+    if value is None:
+        hint = "give it a value or remove the key"
+    return "type_mismatch", f"expected {expected}, got {describe(value)}", hint
+
+
+def _bound(context: Mapping[str, Any], message: str) -> str:
+    for key, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        if key in context:
+            bound = context[key]
+            return f"expected {words} {int(bound) if bound == int(bound) else bound}"
+    return message
+
+
+def _path(data: Any, loc: tuple[str | int, ...]) -> tuple[Path, bool]:
+    """pydantic's location as a path of the data: without the names of union members; and whether a key is meant."""
+    path: list[str | int] = []
+    for part in loc:
+        if part == "[key]":
+            return tuple(path), True
+        inside = (isinstance(data, dict) and part in data) or (isinstance(data, list) and isinstance(part, int))
+        if not inside and isinstance(part, str) and part.startswith("kind:"):
+            continue
+        path.append(part)
+        if not inside:
+            break
+        data = data[part]
+    return tuple(path), False
+
+
+def _at(data: Any, path: Path) -> Any:
+    for part in path:
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
+
+
+# -- which model a key belongs to -------------------------------------------------------------------------------------
+
+
+def _owner(model: type[Node], data: Any, path: Path) -> type[Node] | None:
+    """The model that the mapping at `path` should fit."""
+    annotation: Any = model
+    for part in path:
+        owner = _node_type(annotation, data)
+        if owner is not None:
+            annotation = next((f.annotation for n, f in owner.model_fields.items() if (f.alias or n) == part), None)
+        else:
+            annotation = _item_type(annotation)
+        data = _at(data, (part,))
+    return _node_type(annotation, data)
+
+
+def _node_type(annotation: Any, data: Any) -> type[Node] | None:
+    types = [one for one in _flat(annotation) if isinstance(one, type) and issubclass(one, Node)]
+    if len(types) > 1:
+        kinds = kinds_of(data)
+        return next((one for one in STEP_TYPES if one in types and kinds == [one.KIND]), None)
+    return types[0] if types else None
+
+
+def _item_type(annotation: Any) -> Any:
+    for one in _flat(annotation):
+        if get_origin(one) is dict:
+            return get_args(one)[1]
+        if get_origin(one) is tuple:
+            return get_args(one)[0]
+    return None
+
+
+def _flat(annotation: Any) -> list[Any]:
+    """The members of a union, `Annotated` taken off."""
+    if get_origin(annotation) is Annotated:
+        return _flat(get_args(annotation)[0])
+    if get_origin(annotation) in (dict, tuple) or isinstance(annotation, type):
+        return [annotation]
+    return [one for member in get_args(annotation) for one in _flat(member)]
+
+
+def _noun(owner: type[Node] | None) -> str:
+    if owner is None:
+        return "it"
+    kind = getattr(owner, "KIND", "")
+    return f"{owner.NOUN} of kind `{kind}`" if kind else owner.NOUN
+
+
+def _keys(owner: type[Node]) -> list[str]:
+    return [field.alias or name for name, field in owner.model_fields.items()]
+
+
+def _unknown_key(model: type[Node], data: Any, path: Path) -> tuple[str, str, str]:
+    key, owner = str(path[-1]), _owner(model, data, path[:-1])
+    if owner is None:
+        return "unknown_key", f"`{key}` is not a key here", ""
+    noun = _noun(owner)
+    if key in owner.LATER:
+        return "not_available", f"`{key}` of {noun} is not available yet", "remove it; it comes with a later version"
+    if owner in STEP_TYPES and any(key in (*_keys(other), *other.LATER) for other in STEP_TYPES):
+        return "modifier", f"`{key}` means nothing to {noun}", f"it has {listing(_keys(owner))}"
+    return "unknown_key", f"`{key}` is not a key of {noun}", nearest(key, _keys(owner))
+
+
+def _step_kind(data: Any) -> tuple[str, str, str]:
+    available = listing(one.KIND for one in STEP_TYPES)
+    if not isinstance(data, dict):
+        return "type_mismatch", f"expected a step, got {describe(data)}", "write `- id: name` and below it what it does"
+    kinds = kinds_of(data)
+    if len(kinds) > 1:
+        return "step_kind", f"a step does one thing, this one has {listing(kinds)}", "make two steps of it"
+    if kinds:
+        return "not_available", f"steps of kind `{kinds[0]}` are not available yet", f"now there are {available}"
+    close = [hint for key in data if (hint := meant(str(key), KINDS))]
+    return (
+        "step_kind",
+        f"a step needs one of {available}",
+        close[0] if close else "the key that names the work is the kind",
+    )

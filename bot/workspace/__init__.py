@@ -1,0 +1,1 @@
+"""Clones, process trees, isolation, and the environment that a child may see."""

@@ -1,0 +1,169 @@
+"""Commands: built-ins by their whole line, names, params, and free text for the default."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.dispatch.builtins import BUILTINS, Builtin
+from bot.dispatch.commands import Command, parse
+
+NAMES = {"triage": (), "implement": ("base", "note"), "ask": ("tone",), "Fix-It": ()}
+
+
+def read(text: str, default: str = "ask") -> Command:
+    return parse(text, names=NAMES, default=default)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("help", Command("builtin", "help")),
+        ("  HELP\n", Command("builtin", "help")),
+        ("help!", Command("builtin", "help")),
+        ("status?", Command("builtin", "status")),
+        ("status\n\nthank you", Command("builtin", "status", {}, "thank you")),
+        ("cancel", Command("builtin", "cancel")),
+        ("cancel R12", Command("builtin", "cancel", {"run": "r12"})),
+        ("cancel r3.", Command("builtin", "cancel", {"run": "r3"})),
+        ("why", Command("builtin", "why")),
+        ("why r3?", Command("builtin", "why", {"run": "r3"})),
+        ("pins", Command("builtin", "pins")),
+        ("config", Command("builtin", "config")),
+        ("pin", Command("builtin", "pin")),
+        ("pin Keep Python 3.9.", Command("builtin", "pin", {}, "Keep Python 3.9.")),
+        ("pin Keep this:\n\n- a\n- b", Command("builtin", "pin", {}, "Keep this:\n\n- a\n- b")),
+        ("pin\nKeep this", Command("builtin", "pin", {}, "Keep this")),
+        ("pin https://h.example/o/r/issues/1", Command("builtin", "pin", {"link": "https://h.example/o/r/issues/1"})),
+        (
+            "pin <https://h.example/o/r/issues/1#issuecomment-5> please",
+            Command("builtin", "pin", {"link": "https://h.example/o/r/issues/1#issuecomment-5"}),
+        ),
+        (
+            "pin https://h.example/api is the reference",
+            Command("builtin", "pin", {}, "https://h.example/api is the reference"),
+        ),
+        ("unpin 2", Command("builtin", "unpin", {"number": "2"})),
+        ("unpin #2", Command("builtin", "unpin", {"number": "2"})),
+        (
+            "unpin https://h.example/1#issuecomment-5",
+            Command("builtin", "unpin", {"link": "https://h.example/1#issuecomment-5"}),
+        ),
+    ],
+)
+def test_a_builtin_by_its_whole_line(text: str, command: Command) -> None:
+    """The line fits the usage, case and a closing sign aside."""
+    assert read(text) == command
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "help me with the parser",
+        "status of the build",
+        "cancel using var",
+        "cancel r3 and r4",
+        "cancel run 3",
+        "cancel r0",
+        "why does it crash?",
+        "config is wrong",
+        "pins and needles",
+        "unpin everything",
+        "stop using var",
+        "helpful",
+    ],
+)
+def test_a_line_that_only_begins_like_a_builtin_is_free_text(text: str) -> None:
+    """`@bot stop using var` is a request, not a built-in, and needs no correction."""
+    assert read(text) == Command("default", "ask", {}, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("triage", Command("named", "triage")),
+        ("Triage: the crash", Command("named", "triage", {}, "the crash")),
+        ("fix-it now", Command("named", "Fix-It", {}, "now")),
+        ("triage\n\n  keep   this\n", Command("named", "triage", {}, "keep   this")),
+        ("triage base=dev", Command("named", "triage", {}, "base=dev")),
+        ("implement base=dev now", Command("named", "implement", {"base": "dev"}, "now")),
+        ("implement base=dev note=x", Command("named", "implement", {"base": "dev", "note": "x"})),
+        ("implement base=a base=b", Command("named", "implement", {"base": "b"})),
+        ("implement base= now", Command("named", "implement", {"base": ""}, "now")),
+        ("implement now base=dev", Command("named", "implement", {}, "now base=dev")),
+        ("implement other=1 base=dev", Command("named", "implement", {}, "other=1 base=dev")),
+        ("implement base=dev other=1", Command("named", "implement", {"base": "dev"}, "other=1")),
+        ('implement note="a b" c', Command("named", "implement", {"note": "a b"}, "c")),
+        (r'implement note="a \"b\" \\" c', Command("named", "implement", {"note": 'a "b" \\'}, "c")),
+        ("implement note='a b' c", Command("named", "implement", {"note": "a b"}, "c")),
+        ("implement note=“a b” c", Command("named", "implement", {"note": "a b"}, "c")),
+        ('implement note="a b', Command("named", "implement", {}, 'note="a b')),
+        ('implement note="a"b', Command("named", "implement", {}, 'note="a"b')),
+        ("implement base=a=b", Command("named", "implement", {"base": "a=b"})),
+        ("tone=dry what is this", Command("default", "ask", {"tone": "dry"}, "what is this")),
+        ("what is this", Command("default", "ask", {}, "what is this")),
+        ("", Command("default", "ask")),
+    ],
+)
+def test_names_params_and_free_text(text: str, command: Command) -> None:
+    """Declared leading keys are params; the first other word begins the free text, which stays as it is."""
+    assert read(text) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("traige this", "triage"),
+        ("Implment it", "implement"),
+        ("statsu", "status"),
+        ("unpin", "unpin <link|number>"),
+        ("unpin that one", None),
+        ("fixit now", "Fix-It"),
+        ("what is this", None),
+        ("pen", None),
+        ("看看", None),
+        ("", None),
+    ],
+)
+def test_did_you_mean(text: str, suggestion: str | None) -> None:
+    """A first word close to a known command gets a hint and is free text all the same."""
+    command = read(text)
+    assert (command.kind, command.text, command.suggestion) == ("default", text, suggestion)
+
+
+def test_an_unknown_default_takes_no_params() -> None:
+    """The default may be missing from a broken configuration; its request is kept."""
+    assert read("tone=dry hello", default="gone") == Command("default", "gone", {}, "tone=dry hello")
+
+
+@pytest.mark.parametrize("builtin", BUILTINS, ids=lambda builtin: builtin.name)
+def test_every_example_is_its_own_command(builtin: Builtin) -> None:
+    """What `help` shows works when it is typed."""
+    command = read(builtin.example)
+    assert (command.kind, command.name) == ("builtin", builtin.name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["triage", "help", "pin", "cancel", "r3", "base=", "note=", '"', "'", "“", "”", "\\", " ", "\n"]
+        )
+        | st.text(max_size=4),
+        max_size=15,
+    ).map("".join)
+)
+def test_any_text_is_a_command(text: str) -> None:
+    """Never an error, and the free text is an end of what was written."""
+    command = read(text)
+    assert command.kind in ("builtin", "named", "default")
+    assert text.strip().endswith(command.text)
+    assert set(command.params) <= {"base", "note", "tone", "run", "link", "number"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=30).filter(lambda value: "\\" not in value and '"' not in value), st.text("abc", max_size=5))
+def test_a_quoted_value_comes_back_whole(value: str, rest: str) -> None:
+    """Quotes keep spaces, lines and signs."""
+    assert read(f'implement note="{value}" {rest}') == Command("named", "implement", {"note": value}, rest)

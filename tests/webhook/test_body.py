@@ -1,0 +1,77 @@
+"""Reading a body without holding more than its limit."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+
+from bot.webhook.body import LIMIT, Gone, TooLarge, read
+
+MIB = 1 << 20
+
+
+class Stream:
+    """An ASGI `receive` that gives `count` fresh pieces of `size` bytes; endless without a count."""
+
+    def __init__(self, size: int, count: int | None = None) -> None:
+        self.size, self.count, self.given = size, count, 0
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        self.given += 1
+        return {"type": "http.request", "body": bytes(self.size), "more_body": self.given != self.count}
+
+
+async def test_the_limit_itself_is_allowed() -> None:
+    """A body of exactly the limit is read whole, in one piece or in several."""
+    assert len(await read(Stream(10, 1), b"10", limit=10)) == 10
+    assert len(await read(Stream(5, 2), None, limit=10)) == 10
+
+
+async def test_a_length_over_the_limit_is_refused_unread() -> None:
+    """With a `Content-Length` over the limit not one piece is read."""
+    for length in (b"11", b"9" * 5000):
+        stream = Stream(1)
+        with pytest.raises(TooLarge):
+            await read(stream, length, limit=10)
+        assert stream.given == 0
+
+
+@pytest.mark.parametrize("length", [None, b"5", b"nonsense"])
+async def test_an_endless_body_is_given_up_at_the_limit(length: bytes | None) -> None:
+    """Without a length, or with one that lies, reading stops with the piece that passes 25 MB; memory stays flat."""
+    stream = Stream(MIB)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLarge):
+            await read(stream, length)
+        now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert stream.given == LIMIT // MIB + 1
+    assert peak < LIMIT + 3 * MIB
+    assert now < 3 * MIB
+
+
+async def test_a_client_that_leaves_is_gone() -> None:
+    """A disconnect in the middle ends the reading."""
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(Gone):
+        await read(receive, None)
+
+
+async def test_a_client_that_stalls_is_gone() -> None:
+    """A body that never comes does not hold the connection for ever."""
+
+    async def receive() -> MutableMapping[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    with pytest.raises(Gone):
+        await read(receive, b"5", timeout=0.01)

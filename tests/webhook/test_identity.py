@@ -1,0 +1,114 @@
+"""The content identity: what is the same request and what is not."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bot.webhook.identity import content_key, repository_id, subject
+from tests.webhook.senders import comment_payload, examples
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def label_payload(label: str) -> dict[str, Any]:
+    payload = comment_payload()
+    del payload["comment"]
+    return payload | {"action": "labeled", "label": {"id": len(label), "name": label}}
+
+
+def test_the_order_of_keys_does_not_matter() -> None:
+    """GitHub's delivery log returns the payload as an object, not as the bytes that were sent."""
+    payload = comment_payload() | {"changes": {"body": {"from": "x"}, "title": {"from": "y"}}}
+    turned = json.loads(json.dumps(payload, sort_keys=True, indent=1))
+    assert content_key(payload) == content_key(turned)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: p.update(action="edited"),
+        lambda p: p["comment"].update(body="@bot status"),
+        lambda p: p["comment"].update(id=502),
+        lambda p: p["comment"].update(updated_at="2025-11-03T10:00:01Z"),
+        lambda p: p["comment"].update(pin={"pinned_at": "2025-11-03T10:00:01Z"}),
+        lambda p: p["issue"].update(updated_at="2025-11-03T10:00:01Z"),
+        lambda p: p["repository"].update(id=102),
+        lambda p: p.update(changes={"body": {"from": "before"}}),
+        lambda p: p.update(assignee={"id": 1}),
+        lambda p: p.pop("comment"),
+    ],
+)
+def test_each_part_tells_requests_apart(change: Change) -> None:
+    """Changing one part of the identity makes another request."""
+    changed = comment_payload()
+    change(changed)
+    assert content_key(changed) != content_key(comment_payload())
+
+
+def test_names_are_no_part_of_it() -> None:
+    """A renamed repository or account is the same one."""
+    changed = copy.deepcopy(comment_payload())
+    changed["repository"]["name"] = "gadgets"
+    changed["sender"]["login"] = "meg"
+    assert content_key(changed) == content_key(comment_payload())
+
+
+def test_two_labels_of_one_second_are_two() -> None:
+    """Only the label differs."""
+    assert content_key(label_payload("bug")) != content_key(label_payload("ready"))
+    assert content_key(label_payload("bug")) == content_key(label_payload("bug"))
+
+
+def test_without_subject_or_repository_the_whole_payload_counts() -> None:
+    """A ping has neither; an id that is no number is none."""
+    ping = {"zen": "Design for failure.", "hook_id": 1}
+    assert content_key(ping) != content_key(ping | {"hook_id": 2})
+    nowhere = comment_payload() | {"repository": None}
+    assert content_key(nowhere) != content_key(nowhere | {"sender": None})
+    assert repository_id(nowhere) is None
+    assert subject({"comment": {"id": "501"}, "issue": []}) is None
+
+
+def test_odd_values_do_not_raise() -> None:
+    """Whatever JSON holds, there is an identity."""
+    odd = comment_payload(body={"a": [1]}, updated_at=5, title=None, pin=[]) | {"issue": 3, "action": ["x"]}
+    assert len(content_key(odd)) == 64
+
+
+def test_the_kind_comes_from_the_body() -> None:
+    """Comments on issues, pull requests, discussions and commits have ids of their own kind."""
+    comment = {"comment": {"id": 1}}
+    assert subject(comment | {"issue": {"id": 2}}) == ("issue_comment", {"id": 1})
+    kinds = {
+        (found := subject(payload)) and found[0]
+        for payload in (
+            comment,
+            comment | {"pull_request": {}},
+            comment | {"discussion": {}},
+            {"review": {"id": 1}, "pull_request": {"id": 2}},
+            {"issue": {"id": 1}},
+        )
+    }
+    assert kinds == {
+        "commit_comment",
+        "pull_request_review_comment",
+        "discussion_comment",
+        "pull_request_review",
+        "issues",
+    }
+
+
+def test_the_examples_of_our_events_show_their_kind() -> None:
+    """In each published payload of an event that we know the body says the same as the header."""
+    for event, payload in examples():
+        found = subject(payload)
+        if event in ("issues", "issue_comment"):
+            assert found
+            assert found[0] == event
+        elif found:
+            assert found[0] not in ("issues", "issue_comment") or event in ("sub_issues", "issue_dependencies")
