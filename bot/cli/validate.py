@@ -10,7 +10,8 @@ import typer
 
 from bot.cli.console import err, out
 from bot.model.finding import Finding
-from bot.workflows import builtin_files, check, report
+from bot.workflows import builtin_files, check
+from bot.workflows.report import FORMATS
 
 
 class Format(StrEnum):
@@ -57,9 +58,9 @@ def validate(
         err(f"no .github/bot.yml below {path}: the product's own `ask` agent would serve")
     configuration, found = check(files, builtin_files())
     everything = tuple(sorted([*findings, *found]))
-    text = report(everything, format_.value)
+    text = FORMATS[format_](everything)
     if text:
-        out(text)
+        out(text.rstrip("\n"))
     if configuration is None or any(finding.severity == "error" for finding in everything):
         raise typer.Exit(3)
     if format_ is Format.TEXT:

@@ -69,12 +69,15 @@ def make_visible(text: str, tally: Tally) -> str:
         return text
     out: list[str] = []
     position = 0
+    before = ""
     for match in _SUSPECT.finditer(text):
-        out.append(text[position : match.start()])
+        if position < match.start():
+            out.append(text[position : match.start()])
+            before = out[-1][-1]
         position = match.end()
-        before = _last(out)
-        after = text[position : position + 1]
-        out.append(_replacement(match, before, after, tally))
+        if kept := _replacement(match, before, text[position : position + 1], tally):
+            out.append(kept)
+            before = kept[-1]
     out.append(text[position:])
     # what was apart may now compose
     return unicodedata.normalize("NFC", "".join(out))
@@ -132,10 +135,3 @@ def _is_joining(char: str) -> bool:
         return False
     return any(first <= ord(char) <= last for first, last in _JOINING)
 
-
-def _last(pieces: list[str]) -> str:
-    """The last character that was kept."""
-    for piece in reversed(pieces):
-        if piece:
-            return piece[-1]
-    return ""

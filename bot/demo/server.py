@@ -77,8 +77,8 @@ class LookAlikeServer:
         listening = socket.create_server(("127.0.0.1", self._port))
         self.world.move_to(f"http://127.0.0.1:{listening.getsockname()[1]}")
         config = uvicorn.Config(
-            self._loses_replies, interface="asgi3", log_config=None, log_level="error", access_log=False, lifespan="off",
-            timeout_graceful_shutdown=2, server_header=False,
+            self._loses_replies, interface="asgi3", log_config=None, log_level="error", access_log=False,
+            lifespan="off", timeout_graceful_shutdown=2, server_header=False,
         )  # fmt: skip
         self._server = _Server(config)
         self._serving = asyncio.create_task(self._server.serve([listening]))

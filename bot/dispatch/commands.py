@@ -57,7 +57,7 @@ def parse(
         params, rest = _params(text[first.end() :], names[name])
         return Command("named", name, params, rest)
     params, rest = _params(text, names.get(default, ()))
-    return Command("default", default, params, rest, None if params else _suggest(text, word, known.values(), table))
+    return Command("default", default, params, rest, _suggest(text, word, known.values(), table))
 
 
 def _builtin(text: str, table: Sequence[Builtin]) -> Command | None:

@@ -45,7 +45,7 @@ class Reporter:
             rows.thread,
             Slot(f"run/{rows.run.id}", "result", step=attempt.step, iteration=attempt.iteration),
             purpose="result" if attempt.kind == "agent" else "output",
-            body=result_body(text, format=step.format, footer=_footer(rows, attempt)),
+            body=result_body(text, fenced=step.format == "text", footer=_footer(rows, attempt)),
             run=rows.run,
             mentions=_mentions(rows, bot),
             every_mention=bot.publish.mentions == "all",

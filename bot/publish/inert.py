@@ -26,7 +26,7 @@ MENTION = re.compile(
 _WHOLE = re.compile(r"@[A-Za-z0-9](?:[A-Za-z0-9_./@+~^-]*[A-Za-z0-9])?")
 KEYWORD = r"(?<![A-Za-z0-9_])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?![A-Za-z0-9_])"
 #: between keyword and reference: a colon, space, and whatever may be markup or a border
-GAP = r"[\s:*_~\"'(\[<>#\0-]{0,40}?"
+GAP = r"[\s:*_~\"'()\[\]<>#\0-]{0,40}?"
 REFERENCE = (
     r"(?:[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)?#[0-9]+|GH-[0-9]+"
     r"|https?://[^\s/<>`|]+/[^\s/<>`|]+/[^\s/<>`|]+/(?:issues|pull|discussions)/[0-9]+(?:[/?#][^\s<>`|()\[\]]*)?"

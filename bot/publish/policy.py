@@ -94,7 +94,8 @@ class Policy:
                 settled = self._settle(text, trusting)
             except RecursionError:  # nested deeper than Python's stack: nothing a person wrote
                 break
-            if settled is not None:
+            # what was settled without trust has to stand when it is read with trust: the result is a fixed point
+            if settled is not None and (trusting or self._settle(settled, True) == settled):
                 return settled
         return fence(text)
 

@@ -106,7 +106,9 @@ class _Html:
     def _angle(self, position: int) -> int:
         """A tag or something hidden; 0 where it is neither."""
         if hidden := self._hidden(position):
-            self.view.edits.append(Edit(position, hidden, ""))
+            ticks = self.source[max(0, position - 1) : position] == self.source[hidden : hidden + 1] == "`"
+            # two runs of backticks that met would be another run
+            self.view.edits.append(Edit(position, hidden, " " if ticks else ""))
             return hidden
         if code := tags.CODE.match(self.source, position, self.end):
             return self._border(position, code.end())

@@ -99,7 +99,7 @@ class Models:
         usage = RunUsage()
         seconds = call.limits.seconds
         limits = sdk.usage_limits(name, self._providers, call.limits)
-        settings = sdk.settings(call, seconds)
+        settings = sdk.settings(call, min(seconds, REQUEST_SECONDS))
         try:
             async with asyncio.timeout(seconds):
                 with sdk.verbatim():

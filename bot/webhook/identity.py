@@ -52,10 +52,10 @@ def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def repository_id(payload: Mapping[str, Any]) -> int | None:
-    """GitHub's numeric id of the repository, None where the payload names none."""
+    """GitHub's numeric id of the repository, None where the payload names none that 64 bits hold."""
     repository = payload.get("repository")
     number = repository.get("id") if isinstance(repository, dict) else None
-    return number if isinstance(number, int) else None
+    return number if isinstance(number, int) and 0 < number < 1 << 63 else None
 
 
 def content_key(payload: Mapping[str, Any]) -> str:

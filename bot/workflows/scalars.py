@@ -53,7 +53,7 @@ def resolve(text: str) -> Scalar:
         raise NotANumber(f"`{text}` is no finite number", text)
     base = 10 if _INT.fullmatch(text) else 8 if _OCTAL.fullmatch(text) else 16 if _HEX.fullmatch(text) else 0
     if base:
-        if len(text) > _DIGITS_MAX:
+        if len(text.lstrip("+-")) > _DIGITS_MAX:
             raise NotANumber(f"`{text[:_DIGITS_MAX]}…` is too long for a number", text[:64])
         return int(text, base)
     if not _FLOAT.fullmatch(text):

@@ -198,8 +198,8 @@ class _Clone:
             _unlink_links(self.path, (self._run / _FOLDERS).read_bytes().split(b"\0"))
             await self._checkout(mirror, state.commit)
             if fingerprint(self.path / ".git", without={_INDEX}) == state.git:
-                shutil.copyfile(self._run / _INDEX, self._run / "index.copy")
-                os.replace(self._run / "index.copy", self.path / ".git" / _INDEX)
+                await discard(self.path / ".git" / _INDEX)
+                shutil.copyfile(self._run / _INDEX, self.path / ".git" / _INDEX)
             else:
                 async with self._mirrors.open(state.repository_id) as held:
                     made = await self._place_git(held, state.ref, state.commit)

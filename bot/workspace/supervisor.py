@@ -1,10 +1,10 @@
 """Holds a process tree where there is no isolation. A program of its own, run by path: imports nothing of ours.
 
 `python -I -S supervisor.py SPEC REPORT HOLD`: three inherited descriptors. SPEC is a marshalled dict `{argv, env,
-cwd, home, parent}`. On REPORT goes `{"child-pid": n}` and then `{"exit-code": n}`, or `{"errno": n, "at": "cwd"|"exec"}` where the
-command could not start. The tree ends with the command, with end of file on HOLD, on SIGTERM, and with the engine's
-death. As the subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) this process becomes the parent of every orphan below it,
-so neither setsid nor a double fork gets away; it is done when it has no children left.
+cwd, home, parent}`. On REPORT goes `{"child-pid": n}` and then `{"exit-code": n}`, or, where the command could not
+start, `{"errno": n, "at": "cwd"|"exec"}`. The tree ends with the command, with end of file on HOLD, on SIGTERM, and
+with the engine's death. As the subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) this process becomes the parent of every
+orphan below it, so neither setsid nor a double fork gets away; it is done when it has no children left.
 
 It starts with every command, so it imports little: `json`, `signal` (for its enums) and `typing` would each cost as
 much as everything here together.
@@ -125,11 +125,11 @@ def sweep(wake: int) -> None:
     poller = select.poll()
     poller.register(wake, select.POLLIN)
     while time.monotonic() < deadline:
-        for pid, began in descendants():
-            kill(pid, began)
         reap(0)
         if alone():
             return
+        for pid, began in descendants():
+            kill(pid, began)
         if poller.poll(20):
             os.read(wake, 4096)
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
@@ -240,7 +239,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         self.seen: set[tuple[str, str, int]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        path = unquote(request.url.raw_path.decode().partition("?")[0])
+        path = request.url.raw_path.decode().partition("?")[0]
         rest = path.removeprefix("/api/v3")
         if ".git/" in path or rest.split("/")[1] not in _API:
             return await self.inner.handle_async_request(request)

@@ -72,9 +72,7 @@ class Scene:
         """A client of the REST API; `unchecked` may ask for what GitHub does not describe."""
         transport = CheckedTransport(self.transport.inner, requests=False) if unchecked else self.transport
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.AsyncClient(
-            transport=transport, base_url=self.world.api_url, headers={**authorization, **headers}
-        )
+        return httpx.AsyncClient(transport=transport, base_url=self.world.api_url, headers={**authorization, **headers})
 
     def as_app(self) -> httpx.AsyncClient:
         """As the App itself."""

@@ -50,7 +50,7 @@ async def test_a_persons_role_decides(role: Role, needed: Role) -> None:
         assert (verdict.role, role.value in verdict.reason) == (role, True)
 
 
-@pytest.mark.parametrize("allowed", [(), (80,), (81,), (70, 80)])
+@pytest.mark.parametrize("allowed", [(), (80,), (81,), (70, 71, 80)])
 @pytest.mark.parametrize(
     "sender",
     [

@@ -14,6 +14,7 @@ _CLOSING = re.compile(
     r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+((?:[\w.-]+/[\w.-]+)?#\d+|GH-\d+|https?://\S+/(?:issues|pull)/\d+)",
     re.IGNORECASE,
 )
+_BLOCKS = ("p", "li", "div", "h1", "h2", "h3", "td", "th", "pre", "summary", "blockquote", "details", "hr")
 _SILENT = ("code", "pre", "a", "tt")
 
 
@@ -43,6 +44,8 @@ class Seen(HTMLParser):
             self.images.append(dict(attrs).get("src") or "")
         elif tag not in ("br", "hr"):
             self._open.append(tag)
+        if tag in _BLOCKS:
+            self.text += "\N{OBJECT REPLACEMENT CHARACTER}"
         if tag == "code":
             self.code.append("")
 
@@ -65,7 +68,7 @@ class Seen(HTMLParser):
         urls = [match.span() for match in _URL.finditer(data)]
         for match in _MENTION.finditer(data):
             if not any(a < match.start(1) < b for a, b in urls):
-                self.pings.append(match[1].lower())
+                self.pings.append(match[1].lower().rstrip("-"))
 
 
 def page(text: str) -> Seen:

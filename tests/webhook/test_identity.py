@@ -23,7 +23,7 @@ def label_payload(label: str) -> dict[str, Any]:
 
 def test_the_order_of_keys_does_not_matter() -> None:
     """GitHub's delivery log returns the payload as an object, not as the bytes that were sent."""
-    payload = comment_payload() | {"changes": {"body": {"from": "x"}, "title": {"from": "y"}}}
+    payload = comment_payload() | {"changes": {"title": {"from": "y"}, "body": {"from": "x"}}}
     turned = json.loads(json.dumps(payload, sort_keys=True, indent=1))
     assert content_key(payload) == content_key(turned)
 
@@ -64,6 +64,20 @@ def test_two_labels_of_one_second_are_two() -> None:
     assert content_key(label_payload("bug")) == content_key(label_payload("bug"))
 
 
+def test_the_title_of_an_issue_counts() -> None:
+    """Two edits of one second that differ in the title only are two."""
+    edited = label_payload("bug") | {"action": "edited"}
+    other = edited | {"issue": edited["issue"] | {"title": "Crash on start"}}
+    assert content_key(edited) != content_key(other)
+
+
+def test_ids_of_different_kinds_do_not_meet() -> None:
+    """A discussion's comment may have the number of a commit's comment."""
+    comment = comment_payload()
+    del comment["issue"]
+    assert content_key(comment) != content_key(comment | {"discussion": {}})
+
+
 def test_without_subject_or_repository_the_whole_payload_counts() -> None:
     """A ping has neither; an id that is no number is none."""
     ping = {"zen": "Design for failure.", "hook_id": 1}
@@ -71,6 +85,7 @@ def test_without_subject_or_repository_the_whole_payload_counts() -> None:
     nowhere = comment_payload() | {"repository": None}
     assert content_key(nowhere) != content_key(nowhere | {"sender": None})
     assert repository_id(nowhere) is None
+    assert [repository_id({"repository": {"id": number}}) for number in (0, -1, 1 << 63, "1")] == [None] * 4
     assert subject({"comment": {"id": "501"}, "issue": []}) is None
 
 

@@ -184,6 +184,8 @@ async def test_a_form_is_taken_as_github_sends_it() -> None:
         form("x"),
         b"payload=%7B%7D&payload=%7B%7D",
         b"payload=%FF",
+        form('{"a":"x"}').replace(b"x", b"%FF"),
+        form(BODY.decode()) + b"&a=1" * 50,
         b"\xff=1",
         b"&".join(b"a=1" for _ in range(50)),
     ],

@@ -204,10 +204,10 @@ async def test_a_kill_in_the_middle_of_an_attempt_is_mended_by_the_next(runs: Ru
 
 
 async def test_an_attempt_that_raises_is_restored_too(runs: Runs, origin: Origin) -> None:
-    with pytest.raises(KeyError):
-        async with runs.open() as workspace:
-            (workspace.path / "README.md").write_text("half\n")
-            raise KeyError
+    opened = runs.open()
+    workspace = await opened.__aenter__()
+    (workspace.path / "README.md").write_text("half\n")
+    assert not await opened.__aexit__(KeyError, KeyError(), None)
     assert files(workspace.path) == CLEAN
 
 
@@ -252,8 +252,9 @@ def hostile(path: Path, how: str, pwned: Path) -> None:
         case "worktree":
             config.write_text(config.read_text() + f"[core]\n\tworktree = {pwned.parent}\n")
         case "link":
-            git.rename(path / "own")
-            git.symlink_to("own")
+            (path / "own").mkdir()
+            git.rename(path / "own" / ".git")
+            git.symlink_to("own/.git")
         case "link out":
             shutil.rmtree(git)
             git.symlink_to(pwned.parent)
@@ -267,7 +268,7 @@ def hostile(path: Path, how: str, pwned: Path) -> None:
             shutil.rmtree(git)
         case "index folder":
             (git / "index").unlink()
-            (git / "index").mkdir()
+            (git / "index" / "deep").mkdir(parents=True)
         case "index link":
             (git / "index").unlink()
             (git / "index").symlink_to(pwned.parent / "victim")

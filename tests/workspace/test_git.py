@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,12 +57,11 @@ async def test_a_server_that_is_not_there_is_transient(server: GitServer, origin
 
 async def test_a_server_that_never_answers_is_transient(tmp_path: Path, processes: Callable[[str], list[int]]) -> None:
     """git's own helper dies with it."""
-    server = await asyncio.start_server(lambda reader, writer: asyncio.sleep(60), "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/repo.git"
-    with pytest.raises(Transient, match="too long"):
-        await Git(timeout=0.5).run("ls-remote", url, cwd=tmp_path, protocols=("http",))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/repo.git"
+        with pytest.raises(Transient, match="too long"):
+            await Git(timeout=0.5).run("ls-remote", url, cwd=tmp_path, protocols=("http",))
     assert processes(url) == []
-    server.close()
 
 
 @pytest.mark.parametrize("url", ["ext::sh -c 'touch pwned'", "file:///etc", "ssh://localhost/x", "git://localhost/x"])

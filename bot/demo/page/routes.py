@@ -34,7 +34,12 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-_STATIC = {"page.css": "text/css", "thread.js": "text/javascript", "list.js": "text/javascript"}
+_STATIC = {
+    "page.css": "text/css",
+    "thread.js": "text/javascript",
+    "list.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 #: seconds between signs of life on a quiet stream
 _HEARTBEAT = 15.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

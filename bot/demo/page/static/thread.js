@@ -237,7 +237,7 @@ function mark() {
   for (const box of timeline.querySelectorAll("article")) box.classList.toggle("seen", box.dataset.key === shown);
 }
 
-async function showSaw(comment) {
+async function showSaw(comment, go = true) {
   const answer = await fetch(`/_demo/comments/${comment}/saw`);
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
@@ -247,7 +247,7 @@ async function showSaw(comment) {
   shown = comment;
   mark();
   choose("tab-saw");
-  if (matchMedia("(max-width: 980px)").matches) document.querySelector(".side").scrollIntoView({ behavior: "smooth" });
+  if (go && matchMedia("(max-width: 980px)").matches) document.querySelector(".side").scrollIntoView({ behavior: "smooth" });
 }
 
 const { path, text, message } = editor.elements;
@@ -307,7 +307,7 @@ dress();
 count();
 if (sees === "1") {
   const answers = timeline.querySelectorAll(".saw");
-  if (answers.length) showSaw(answers[answers.length - 1].closest("article").dataset.key);
+  if (answers.length) showSaw(answers[answers.length - 1].closest("article").dataset.key, false);
 }
 setInterval(dress, 30000);
 follow();

@@ -1,0 +1,28 @@
+"""Shortcuts for the tests of this room."""
+
+from __future__ import annotations
+
+from bot.model.finding import Finding
+from bot.workflows import Configuration, check, load
+
+BOT = ".github/bot.yml"
+
+
+def findings(text: str, **files: str) -> tuple[Finding, ...]:
+    """The findings for a `bot.yml`; further files are named by their stem, as prompts."""
+    return check({BOT: text, **{f".github/bot/prompts/{name}.md": one for name, one in files.items()}})[1]
+
+
+def only(text: str, **files: str) -> Finding:
+    """The one finding."""
+    found = findings(text, **files)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def place(finding: Finding) -> tuple[int, int]:
+    return finding.line, finding.column
+
+
+def configured(text: str, **files: str) -> Configuration:
+    return load({BOT: text, **{f".github/bot/prompts/{name}.md": one for name, one in files.items()}})
