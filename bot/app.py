@@ -18,13 +18,13 @@ import httpx
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Identities, Intake, Parts
-from bot.engine import Desk, Tools, Workers
+from bot.dispatch import Actions, Identities, Intake, Parts, is_builtin_only
+from bot.engine import Desk, Tools, Workers, repository_of
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
-from bot.publish import Marker, OutboxSender, Redactor, Speaker
+from bot.publish import Marker, Redactor, Sender, Speaker
 from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
@@ -119,7 +119,8 @@ async def open_bot(
         runners = await stack.enter_async_context(Runners(providers(settings), sandbox, settings.default_model or None))
         keys = marker_keys(settings)
         marker = Marker(keys)
-        speaker = Speaker(Redactor(settings.secrets), clock)
+        redact = Redactor(settings.secrets)
+        speaker = Speaker(redact, clock)
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
         queue = EmbeddedQueue(store, clock)
@@ -134,6 +135,10 @@ async def open_bot(
             marker=marker,
             clock=clock,
             nonce_key=hmac.digest(keys[0], b"nonce", "sha256"),
+            redact=redact,
+            handle=lambda: identities.handle,
+            mine=identities.mine,
+            command_only=is_builtin_only,
             max_usd_day=settings.max_usd_day,
             max_run_usd=settings.max_run_usd,
             export_env=settings.export_env,
@@ -141,7 +146,15 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
-        sender = OutboxSender(store, github, marker, clock, owner=queue.owner, look_at=look_at)
+        sender = Sender(
+            store,
+            lambda thread: github.repository(thread.installation_id, repository_of(thread)),
+            marker,
+            clock,
+            owner=queue.owner,
+            mine=identities.mine,
+            looks=look_at,
+        )
         loops = [
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),

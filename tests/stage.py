@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
+from sqlmodel import col, func, select
 
 from bot.app import Bot, attach, open_bot
 from bot.demo.deliveries import Deliverer
@@ -24,7 +25,6 @@ from bot.publish.marker import strip
 from bot.settings import Settings
 from bot.store import Session
 from bot.store.tables import Delivery, Outbox, Run
-from sqlmodel import col, func, select
 
 #: a private key costs a second to make, so stories of one process share it
 _KEY: list[str] = []
@@ -80,7 +80,9 @@ class Stage:
 
 
 def _open(session: Session) -> int:
-    new = select(func.count(col(Delivery.id))).where(Delivery.state == DeliveryState.NEW, col(Delivery.not_before).is_(None))
+    new = select(func.count(col(Delivery.id))).where(
+        Delivery.state == DeliveryState.NEW, col(Delivery.not_before).is_(None)
+    )
     runs = select(func.count(col(Run.id))).where(
         col(Run.state).in_([RunState.QUEUED, RunState.RUNNING]), col(Run.not_before).is_(None)
     )

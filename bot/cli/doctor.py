@@ -121,7 +121,7 @@ async def _sandbox(found: Settings) -> Finding:
 
 async def _git() -> Finding:
     try:
-        version = await Git().version()
+        version = (await Git().run("version", cwd=Path("/"))).decode().strip()
     except OperatorError as error:
         return Finding("fail", "git", error.message, error.mend)
     return Finding("ok", "git", version)

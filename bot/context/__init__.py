@@ -1,1 +1,53 @@
-"""What an agent sees: thread snapshot, window, pins, sanitiser, blocks, exec inputs, prompt, manifest."""
+"""What an agent sees: thread snapshot, window, pins, sanitiser, blocks, exec inputs, prompt, manifest.
+
+The flow: `read_thread` (at most three reads; saved per anchor) → `authors_needed` and `select` (per step) → `compute`
+(exec inputs, once per attempt) → `assemble` → the `Context` that a runner sends, with its manifest.
+"""
+
+from __future__ import annotations
+
+from bot.context.blocks import fence, fence_value
+from bot.context.inputs import ExecInput, InputResult, compute
+from bot.context.manifest import manifest_table
+from bot.context.pages import ThreadReader
+from bot.context.pins import linked_comment, numbered, parse_index, render_index
+from bot.context.prompt import Request, RunFacts, assemble
+from bot.context.rules import RULES
+from bot.context.sanitise import Sanitised, sanitise
+from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVersion, ThreadSnapshot
+from bot.context.thread import read_thread
+from bot.context.tokens import estimate
+from bot.context.window import Selection, Shown, WindowPolicy, authors_needed, select
+
+__all__ = [
+    "RULES",
+    "Anchor",
+    "ExecInput",
+    "InputResult",
+    "Message",
+    "Pin",
+    "PinnedComment",
+    "Request",
+    "RunFacts",
+    "Sanitised",
+    "Selection",
+    "Shown",
+    "StoredVersion",
+    "ThreadReader",
+    "ThreadSnapshot",
+    "WindowPolicy",
+    "assemble",
+    "authors_needed",
+    "compute",
+    "estimate",
+    "fence",
+    "fence_value",
+    "linked_comment",
+    "manifest_table",
+    "numbered",
+    "parse_index",
+    "read_thread",
+    "render_index",
+    "sanitise",
+    "select",
+]

@@ -1,8 +1,8 @@
 """Characters that people do not see and models do: taken out, or shown as escapes such as `\\u{202e}`.
 
 What means something where it stands is kept: the joiner and the variation selector of an emoji sequence, the joiners of
-Indic, Arabic and like scripts, the selectors of ideographs and Mongolian letters, every combining mark. Sources: UAX #31
-(joiners), UTS #51 (emoji sequences), UTR #36 and CVE-2021-42574 (bidirectional controls).
+Indic, Arabic and like scripts, the selectors of ideographs and Mongolian letters, every combining mark. Sources: UAX
+#31 (joiners), UTS #51 (emoji sequences), UTR #36 and CVE-2021-42574 (bidirectional controls).
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 #: line ends of other worlds; the prompt knows only LF
 _LINE_END = re.compile("\r\n|[\r\x85\u2028\u2029]")
 #: the three flags that are tag sequences for general use (UTS #51, RGI): they stay whole
-_FLAG = "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+_FLAG = "\U0001f3f4(?:{})\U000e007f".format(
+    "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
+)
 _SUSPECT = re.compile(
-    f"(?P<flag>{_FLAG})"
-    "|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]|[{}])".format(
+    f"(?P<flag>{_FLAG})|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]|[{{}}])".format(
         "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
     )
     + "|(?P<bidi>[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])"
@@ -134,4 +135,3 @@ def _is_joining(char: str) -> bool:
     if not char or unicodedata.category(char)[0] not in "LM":
         return False
     return any(first <= ord(char) <= last for first, last in _JOINING)
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from bot.context.structure import Definition, label_key
@@ -24,15 +25,20 @@ _TITLE = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)"
 #: `(target "title")`
 _TAIL = rf"\(\s*+(?P<target><[^<>\n]*+>|{_TARGET})(?:\s++(?P<title>{_TITLE}))?+\s*+\)"
 _BRACKETED = _nested(r"\[", r"\]", r"[^\[\]\\]|\\.", _DEPTH)
-_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:{_TAIL})", re.S)
-_LINK = re.compile(rf"\]{_TAIL}", re.S)
-_SHORT_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:\[\])?", re.S)
-_SECOND_LABEL = re.compile(r"\]\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.S)
-_LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.S)
+_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:{_TAIL})", re.DOTALL)
+_LINK = re.compile(rf"\]{_TAIL}", re.DOTALL)
+_SHORT_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:\[\])?", re.DOTALL)
+_SECOND_LABEL = re.compile(r"\]\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.DOTALL)
+_LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.DOTALL)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+#: a footnote with its paragraph and the indented paragraphs that follow (GFM)
 _FOOTNOTE = re.compile(
-    r"^ {0,3}(?P<label>\[\^[^\]\s]+\]):[^\n]*(?:\n[^\n]*\S[^\n]*)*+(?:\n(?:[ \t]*\n)+(?: {4}|\t)[^\n]*(?:\n[^\n]*\S[^\n]*)*+)*+", re.M
+    r"^ {0,3}(?P<label>\[\^[^\]\s]+\]):[^\n]*(?:\n[^\n]*\S[^\n]*)*+"
+    r"(?:\n(?:[ \t]*\n)+(?: {4}|\t)[^\n]*(?:\n[^\n]*\S[^\n]*)*+)*+",
+    re.MULTILINE,
 )
+_FOOTNOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE_START = re.compile(r"^ {0,3}(\[\^[^\]\s]+\]):", re.MULTILINE)
 _MASK = re.compile("\ufdd0([0-9]+)\ufdd1")
 
 
@@ -114,9 +120,11 @@ def _without_unused_footnotes(text: str, kept: Sequence[tuple[str, Definition | 
     if "[^" not in text:
         return text
 
+    named = Counter(_FOOTNOTE_LABEL.findall(text))
+    named.subtract(_FOOTNOTE_START.findall(text))
+
     def replace(match: re.Match[str]) -> str:
-        label = match["label"]
-        if text.count(label) > len(re.findall(rf"^ {{0,3}}{re.escape(label)}:", text, re.M)):
+        if named[match["label"]] > 0:
             return match.group()
         hidden = _MASK.sub(lambda mask: kept[int(mask.group(1))][0], match.group())
         tally.add("unused footnote", hidden)

@@ -1,6 +1,6 @@
 """What a text hides from people when GitHub renders it, found and taken out in one pass.
 
-Code is masked first, so that nothing in it is touched. The mask is a noncharacter, which `make_visible` has removed from
+Code is masked first, so that nothing in it is touched. The mask is a noncharacter, which `make_visible` took out of
 the text before. Sources: CommonMark 0.31, GFM (tables, footnotes), the HTML standard's tokenizer (comments, bogus
 comments, attributes).
 """

@@ -17,7 +17,7 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters `start` to `end` of the text. A construct of running text (`text`) ends with its span at the latest."""
+    """Characters `start` to `end` of a text. What begins in a span of running text ends with it at the latest."""
 
     start: int
     end: int

@@ -98,10 +98,14 @@ class Faults:
         self._stale_from = self._last_comment()
         self._stale_until = self._clock.now() + timedelta(seconds=seconds)
 
+    @property
+    def lagging(self) -> bool:
+        """Whether listings are stale at this moment."""
+        return self._stale_until is not None and self._clock.now() < self._stale_until
+
     def listed(self, comment_id: int) -> bool:
         """Whether a listing shows this comment at this moment."""
-        lagging = self._stale_until is not None and self._clock.now() < self._stale_until
-        return not lagging or comment_id <= self._stale_from
+        return not self.lagging or comment_id <= self._stale_from
 
     def clear(self) -> None:
         """All well again."""

@@ -74,6 +74,8 @@ class GitRepository:
         self.path = path
         self._objects: dict[str, tuple[str, bytes]] = {}
         self._trees: dict[tuple[str, bool], tuple[Entry, ...]] = {}
+        self._peeled: dict[tuple[str, str], str] = {}
+        self._changes: dict[str, tuple[FileChange, ...]] = {}
 
     @classmethod
     def create(cls, path: Path, branch: str) -> GitRepository:
@@ -136,8 +138,13 @@ class GitRepository:
     def _peel(self, name: str, kind: str) -> str | None:
         if _EXPRESSION.search(name):
             return None
+        if (known := self._peeled.get((name, kind))) is not None:
+            return known
         found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}", check=False)
-        return found.decode().strip() or None
+        sha = found.decode().strip() or None
+        if sha is not None and _SHA.fullmatch(name):
+            self._peeled[name, kind] = sha
+        return sha
 
     def read(self, sha: str) -> tuple[str, bytes] | None:
         """Type and content of an object by its full SHA."""
@@ -191,6 +198,11 @@ class GitRepository:
 
     def changes(self, sha: str) -> tuple[FileChange, ...]:
         """The files that a commit touched against its first parent."""
+        if sha not in self._changes:
+            self._changes[sha] = self._diff(sha)
+        return self._changes[sha]
+
+    def _diff(self, sha: str) -> tuple[FileChange, ...]:
         raw = self._run("diff-tree", "--root", "--no-commit-id", "--no-renames", "-r", "-m", "--first-parent",
                         "--raw", "--no-abbrev", "--numstat", "-z", sha)  # fmt: skip
         fields = raw.decode(errors="replace").split("\0")

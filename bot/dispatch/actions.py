@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.dispatch import pinning, reports
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.pins import listing
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
@@ -114,7 +115,7 @@ async def _pin(self: Actions, asked: Asked, acceptance: Acceptance, client: Repo
 async def _unpin(self: Actions, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
         try:
-            pinning.unpin(session, thread, asked.command, self.speaker)
+            pinning.unpin(session, thread, asked.command, acceptance.identity.handle, self.speaker)
         except UserError as error:
             self.say(session, thread, asked, acceptance, refusal_body(error))
         else:
@@ -125,7 +126,7 @@ async def _unpin(self: Actions, asked: Asked, acceptance: Acceptance, _client: R
 
 async def _pins(self: Actions, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        self.say(session, thread, asked, acceptance, pinning.listing(session, thread))
+        self.say(session, thread, asked, acceptance, listing(session, thread, acceptance.identity.handle))
 
     return act
 

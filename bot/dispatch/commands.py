@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bot.dispatch import mentions
 from bot.dispatch.builtins import BUILTINS, Builtin
 
 _FIRST_WORD = re.compile(r"\s*(\S+)")
@@ -96,3 +97,11 @@ def _suggest(text: str, word: str, names: Iterable[str], table: Sequence[Builtin
     known = {name.casefold(): name for name in (*(each.name for each in table), *names)}
     close = difflib.get_close_matches(bare, known, n=1, cutoff=0.75)
     return known[close[0]] if close else None
+
+
+def is_builtin_only(text: str, handles: Collection[str]) -> bool:
+    """Whether a comment says nothing beside built-in commands, so that agents need not see it."""
+    found = mentions.find(text, handles)
+    if not found or text[: found[0].start].strip():
+        return False
+    return all(parse(each.text, names={}, default="", table=BUILTINS).kind == "builtin" for each in found)

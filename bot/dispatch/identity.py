@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bot.github import GitHub
-from bot.model.thread import Account
+from bot.model.thread import Account, Comment
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,12 @@ class Identities:
     def handle(self) -> str:
         """The handle as far as it is known, for hints: before GitHub was asked, `@bot`."""
         return self._known.handle if self._known else f"@{self._slug or 'bot'}"
+
+    def mine(self, comment: Comment) -> bool:
+        """Whether a comment was written by this App."""
+        if comment.app_id is not None:
+            return comment.app_id == self._app_id
+        return self._known is not None and self._known.is_me(comment.author)
 
     async def get(self) -> Identity:
         """Raises what asking raises: `Transient`, `Forbidden`, `NotFound`."""

@@ -180,7 +180,7 @@ class Intake:
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
 
         def work(session: Session) -> None:
-            thread = observe(session, event, self._p.marker, self._p.speaker, acceptance.now)
+            thread = observe(session, event, self._p.marker, self._p.speaker, identity.handle, acceptance.now)
             for asked, act in zip(looked.asked, acts, strict=True):
                 accept(session, thread, acceptance, asked, act, self._p.speaker)
             for refused in looked.refused:

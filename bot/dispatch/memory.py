@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from bot.context import comment_to_json
 from bot.dispatch.pins import say_index
+from bot.model.codec import comment_to_json
 from bot.model.event import Event
 from bot.model.state import DispatchState
 from bot.model.thread import Comment
@@ -15,7 +15,7 @@ from bot.store import Session, dispatches, outbox, threads
 from bot.store.tables import Thread
 
 
-def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, now: datetime) -> Thread:
+def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, handle: str, now: datetime) -> Thread:
     """Record what the event tells about its thread, whether or not anything is asked."""
     thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
     comment = event.comment
@@ -35,7 +35,7 @@ def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, no
             threads.forget(session, thread.id, comment.id, now)
             _cancel_asked_by(session, thread, comment, now)
             if pinned:
-                say_index(session, thread, speaker)
+                say_index(session, thread, speaker, handle)
         case "pinned":
             threads.pin(
                 session,

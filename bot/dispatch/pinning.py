@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from bot.context import comment_to_json, pins_listing
 from bot.dispatch.acceptance import Acceptance, Asked
 from bot.dispatch.commands import Command
-from bot.dispatch.pins import own_pins, pinned, say_index
+from bot.dispatch.pins import own_pins, say_index
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
+from bot.model.codec import comment_to_json
 from bot.model.thread import Comment
 from bot.publish import Speaker
 from bot.store import Session, threads
@@ -88,11 +88,11 @@ def pin(
         when=acceptance.now,
     )
     if fresh:
-        say_index(session, thread, speaker)
+        say_index(session, thread, speaker, acceptance.identity.handle)
     return fresh
 
 
-def unpin(session: Session, thread: Thread, command: Command, speaker: Speaker) -> None:
+def unpin(session: Session, thread: Thread, command: Command, handle: str, speaker: Speaker) -> None:
     """Take one of the bot's pins away, by its number in the index or by link."""
     own = own_pins(session, thread)
     if "number" in command.params:
@@ -108,9 +108,4 @@ def unpin(session: Session, thread: Thread, command: Command, speaker: Speaker) 
         if native:
             raise UserError("unpin_refused", "that comment is pinned by GitHub's own *Pin comment*", "unpin it there")
         raise UserError("unpin_refused", "that comment is not pinned here", "`pins` lists those that are")
-    say_index(session, thread, speaker)
-
-
-def listing(session: Session, thread: Thread) -> str:
-    """The answer to `pins`: both sorts."""
-    return pins_listing([pinned(row) for row in threads.pins(session, thread.id)])
+    say_index(session, thread, speaker, handle)

@@ -1,8 +1,9 @@
-"""The bot's own pins: the rows, and the index comment that shows them to people."""
+"""The bot's own pins: the rows, and what shows them to people."""
 
 from __future__ import annotations
 
-from bot.context import PinnedComment, comment_from_json, render_index
+from bot.context import PinnedComment, render_index
+from bot.model.codec import comment_from_json
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.publish import Speaker
@@ -12,13 +13,12 @@ from bot.store.tables import Pin, Thread
 
 def pinned(row: Pin) -> PinnedComment:
     """A pin's row as the context room reads it."""
-    comment = comment_from_json(row.comment)
     return PinnedComment(
-        comment=comment,
+        comment=comment_from_json(row.comment),
         pinned_by=row.pinned_by,
         pinned_at=row.pinned_at,
         native=row.native,
-        pinned_by_role=Role(row.pinned_by_role) if row.pinned_by_role else None,
+        role=Role(row.pinned_by_role) if row.pinned_by_role else None,
     )
 
 
@@ -27,12 +27,22 @@ def own_pins(session: Session, thread: Thread) -> list[PinnedComment]:
     return [pinned(row) for row in threads.pins(session, thread.id) if not row.native]
 
 
-def say_index(session: Session, thread: Thread, speaker: Speaker) -> None:
+def say_index(session: Session, thread: Thread, speaker: Speaker, handle: str) -> None:
     """Bring the thread's one index comment up to date with the rows."""
     speaker.comment(
         session,
         thread,
         Slot(f"thread/{thread.id}", "index"),
         purpose="index",
-        body=render_index(own_pins(session, thread)),
+        body=render_index(own_pins(session, thread), handle),
     )
+
+
+def listing(session: Session, thread: Thread, handle: str) -> str:
+    """The answer to `pins`: the bot's own as the index shows them, and GitHub's."""
+    native = [row for row in threads.pins(session, thread.id) if row.native]
+    text = render_index(own_pins(session, thread), handle)
+    if native:
+        links = ", ".join(f"[this comment]({pinned(row).comment.url})" for row in native)
+        text = f"{text}\n\nPinned by GitHub's own *Pin comment*: {links}."
+    return text

@@ -40,11 +40,12 @@ class Reporter:
         text = _output(session, attempt)
         if not text.strip():
             return False
+        purpose = "result" if attempt.kind == "agent" else "output"
         self._speaker.comment(
             session,
             rows.thread,
-            Slot(f"run/{rows.run.id}", "result", step=attempt.step, iteration=attempt.iteration),
-            purpose="result" if attempt.kind == "agent" else "output",
+            Slot(f"run/{rows.run.id}", purpose, step=attempt.step, iteration=attempt.iteration),
+            purpose=purpose,
             body=result_body(text, fenced=step.format == "text", footer=_footer(rows, attempt)),
             run=rows.run,
             mentions=_mentions(rows, bot),
@@ -119,7 +120,6 @@ def _failure(rows: RunRows, end: End) -> str:
         step=end.step or rows.run.workflow,
         code=code,
         message=message,
-        note="required, so the model was not called" if code == "input_failed" else "",
         detail=detail,
         hint=hint,
         footer=_footer(rows, failed),

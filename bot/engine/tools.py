@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from bot.github import GitHub
 from bot.model.clock import Clock
-from bot.model.thread import Account, Repository
+from bot.model.thread import Account, Comment, Repository
 from bot.publish import Marker, Speaker
 from bot.runners import Runners
 from bot.store import Store
@@ -18,7 +18,11 @@ from bot.workspace import Sandbox, Workspaces
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Everything outside the rows. `nonce_key` makes the nonces of prompt blocks; `environ` is the engine's own."""
+    """Everything outside the rows.
+
+    `nonce_key` makes the nonces of prompt blocks; `environ` is the engine's own environment. `handle` is how people
+    call the bot, `mine` whether a comment is the App's, `command_only` whether a text is built-in commands and no more.
+    """
 
     store: Store
     github: GitHub
@@ -30,6 +34,10 @@ class Tools:
     marker: Marker
     clock: Clock
     nonce_key: bytes
+    redact: Callable[[str], str]
+    handle: Callable[[], str]
+    mine: Callable[[Comment], bool]
+    command_only: Callable[[str, Collection[str]], bool]
     max_usd_day: float
     max_run_usd: float
     export_env: Collection[str]

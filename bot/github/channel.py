@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -34,11 +34,11 @@ class Channel:
         params: Mapping[str, str | int] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """GET with the token that only reads."""
+        """GET with a token that only reads: the one for issues, where that is refused the one for pull requests too."""
         content: dict[str, Any] = {"headers": dict(headers or {})}
         if params:
             content["params"] = dict(params)
-        return await self._send("GET", path, kind, Purpose.READ, content)
+        return await self._first_that_may("GET", path, kind, (Purpose.READ, Purpose.READ_PULL), content)
 
     async def write(
         self, method: str, path: str, *, kind: str, json: Mapping[str, Any] | None, pull_request: bool
@@ -48,14 +48,20 @@ class Channel:
         `pull_request` only saves a request: where the token for issues is refused, the one for pull requests is tried.
         """
         content: dict[str, Any] = {} if json is None else {"json": dict(json)}
-        if not pull_request:
+        purposes = (Purpose.POST_PULL,) if pull_request else (Purpose.POST, Purpose.POST_PULL)
+        return await self._first_that_may(method, path, kind, purposes, content)
+
+    async def _first_that_may(
+        self, method: str, path: str, kind: str, purposes: Sequence[Purpose], content: Mapping[str, Any]
+    ) -> httpx.Response:
+        for purpose in purposes[:-1]:
             try:
-                return await self._send(method, path, kind, Purpose.POST, content)
+                return await self._send(method, path, kind, purpose, content)
             except Forbidden as error:
-                # GitHub's words for a token that lacks the permission; nothing was written
+                # GitHub's words for a token that lacks the permission; nothing was done
                 if error.status != 403 or "not accessible by integration" not in str(error):
                     raise
-        return await self._send(method, path, kind, Purpose.POST_PULL, content)
+        return await self._send(method, path, kind, purposes[-1], content)
 
     async def token(self, purpose: Purpose) -> str:
         """A token for use outside the REST API."""

@@ -168,7 +168,7 @@ def _from_tree(items: list[dict[str, Any]], folder: str) -> list[_Entry]:
 
 
 def _tree_kind(item: dict[str, Any]) -> Literal["file", "dir", "symlink", "submodule"]:
-    if item["type"] == "commit" or item.get("mode") == "160000":
+    if item["type"] == "commit":
         return "submodule"
     if item["type"] == "tree":
         return "dir"

@@ -26,6 +26,7 @@ class Purpose(StrEnum):
     """What a token is for."""
 
     READ = "read"
+    READ_PULL = "read_pull"
     POST = "post"
     POST_PULL = "post_pull"
     GIT = "git"
@@ -33,7 +34,9 @@ class Purpose(StrEnum):
 
 #: The one table of what each purpose may do. A token has nothing else, and one repository only.
 PERMISSIONS: Mapping[Purpose, Mapping[str, str]] = {
-    Purpose.READ: {"metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read"},
+    Purpose.READ: {"metadata": "read", "contents": "read", "issues": "read"},
+    # an App that serves issues only need not be given this one
+    Purpose.READ_PULL: {"metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read"},
     Purpose.POST: {"issues": "write"},
     # comments and reactions in a pull request's conversation need both
     Purpose.POST_PULL: {"issues": "write", "pull_requests": "write"},
@@ -89,7 +92,9 @@ class Signer:
             if self._key is None:
                 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-                self._key = load_pem_private_key(self._pem.encode(), password=None)
+                # not validated: that takes 50 ms of everybody's time, the key is the operator's own, and GitHub
+                # refuses what a damaged one signs
+                self._key = load_pem_private_key(self._pem.encode(), password=None, unsafe_skip_rsa_key_validation=True)
             claims = {"iss": self._app_id, "iat": now - _JWT_BACKDATED, "exp": now + _JWT_LIFE}
             return jwt.encode(claims, self._key, algorithm="RS256")
         except (ValueError, TypeError, jwt.PyJWTError):

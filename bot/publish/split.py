@@ -203,7 +203,8 @@ def _place(outline: _Outline, start: int, budget: int) -> int:
 def _head(outline: _Outline, part: Part, cut: int, limit: int) -> str:
     """What opens again at the beginning of the part that starts at `cut`."""
     line = outline.line(cut)
-    head = "".join(_open_details(part.head + part.text))
+    # of absurd nesting only the innermost: a stray end tag does no harm
+    head = "".join(_open_details(part.head + part.text)[-3:])
     whole = outline.starts[line] == cut
     if fence := outline.fences.get(line):
         assert fence.map is not None

@@ -68,9 +68,13 @@ def _quoted(pin: Part) -> str:
 
 
 def _input(part: Part) -> str:
-    lines = [line for line in part.text.splitlines() if line.strip()]
+    name = _inline(part.source or "input")
+    refused = [line for line in part.facts.splitlines() if line.startswith("unavailable: ")]
+    if refused:
+        return f"- {name} is {refused[0]}"
+    lines = [line for line in part.output.splitlines() if line.strip()]
     said = f"its last line is {_inline(lines[-1])}" if lines else "it is empty"
-    return f"- {_inline(part.label or 'input')}: {said}"
+    return f"- {name}: {said}"
 
 
 def _by(part: Part) -> str:

@@ -1,46 +1,53 @@
 """Reads an assembled prompt back into its parts, from its text alone, for the demo model.
 
-A block opens with a line that carries a nonce and closes with the next line that carries the same one; whatever stands
-between is its text, even if it looks like a block (docs: context, *Blocks are data*). The opening line also says kind,
-source and trust; which words it uses beside them does not matter here.
+    [begin 0f3c9a1b… kind=comment trust=reader source="comment 42 by ana (read)"]
+    the text
+    [end 0f3c9a1b… kind=comment trust=reader source="comment 42 by ana (read)"]
+
+A block ends at the line with its own nonce and nowhere else (docs: context, *Blocks are data*), so a text that looks
+like a block stays text here too.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-#: a line that may open or close a block begins with a sign, never with a word
-_FENCE = re.compile(r"\s*[^\w\s]")
-#: at least 12 characters with letters and digits: no word of a heading
-_NONCE = re.compile(r"(?<![0-9A-Za-z_-])(?=[0-9A-Za-z_-]*[0-9])(?=[0-9A-Za-z_-]*[A-Za-z])[0-9A-Za-z_-]{12,}")
-_PAIR = re.compile(r"""([A-Za-z][\w-]*)[=:]\s*("(?:[^"\\]|\\.)*"|[^\s"<>\[\]]+)""")
-_LOGIN = re.compile(r"@([A-Za-z0-9][A-Za-z0-9-]*(?:\[bot\])?)")
-
-#: the words by which an opening line tells its kind, most telling first
-_KINDS = (
-    ("pin", re.compile(r"\bpin(s|ned)?\b")),
-    ("request", re.compile(r"\brequest\b")),
-    ("input", re.compile(r"\b(input|exec)s?\b")),
-    ("comment", re.compile(r"\bcomments?\b")),
-    ("issue", re.compile(r"\bissue\b")),
-)
+_BEGIN = re.compile(r"\[begin (?P<nonce>[0-9a-f]{16,64}) kind=(?P<kind>\S+) trust=\w+ source=(?P<source>\".*\")\]")
+_AUTHOR = re.compile(r"\bby (?P<login>[A-Za-z0-9][\w-]*(?:\[bot\])?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One block: its kind (pin, request, input, comment, issue or empty), who wrote it, its label and its text."""
+    """One block: its kind (issue, pin, comment, input, request, …), where it is from, and its text."""
 
     kind: str
-    author: str
-    label: str
+    source: str
     text: str
+
+    @property
+    def author(self) -> str:
+        """The login in its source; empty where nobody wrote it."""
+        found = _AUTHOR.search(self.source)
+        return found["login"] if found else ""
+
+    @property
+    def facts(self) -> str:
+        """Of a computed input: what the engine wrote above its output (command, exit code, or why there is none)."""
+        head, _, _ = self.text.partition("\n\n")
+        return head if head.startswith("input: ") else ""
+
+    @property
+    def output(self) -> str:
+        """Of a computed input: what it gave, without the engine's lines."""
+        return self.text.partition("\n\n")[2] if self.facts else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A prompt taken apart. `request` is the request's block, else what follows the last block."""
+    """A prompt taken apart. `request` is the last request block, else what follows the last block."""
 
     parts: tuple[Part, ...]
     request: str
@@ -65,7 +72,7 @@ def read(prompt: str) -> Reading:
     """Take `prompt` apart. A prompt without blocks is all request."""
     parts: list[Part] = []
     rest: list[str] = []
-    for item in _split(prompt.splitlines()):
+    for item in _split(prompt.split("\n")):
         if isinstance(item, Part):
             parts.append(item)
             rest.clear()
@@ -78,32 +85,22 @@ def read(prompt: str) -> Reading:
 def _split(lines: list[str]) -> Iterator[Part | str]:
     at = 0
     while at < len(lines):
-        end = _closing(lines, at)
-        if end is None:
+        begin = _BEGIN.fullmatch(lines[at])
+        end = _end(lines, at + 1, begin["nonce"]) if begin else None
+        if begin is None or end is None:
             yield lines[at]
             at += 1
         else:
-            yield _part(lines[at], "\n".join(lines[at + 1 : end]))
+            yield Part(begin["kind"], _source(begin["source"]), "\n".join(lines[at + 1 : end]))
             at = end + 1
 
 
-def _closing(lines: list[str], at: int) -> int | None:
-    """The line that closes a block opened at `at`; None if that line opens none."""
-    if not _FENCE.match(lines[at]):
-        return None
-    for nonce in _NONCE.findall(lines[at]):
-        for end in range(at + 1, len(lines)):
-            if nonce in lines[end] and _FENCE.match(lines[end]):
-                return end
-    return None
+def _end(lines: list[str], start: int, nonce: str) -> int | None:
+    return next((at for at in range(start, len(lines)) if lines[at].startswith(f"[end {nonce} ")), None)
 
 
-def _part(opening: str, text: str) -> Part:
-    said = {key.lower(): value.strip('"') for key, value in _PAIR.findall(opening)}
-    words = said.get("kind") or _NONCE.sub(" ", opening)
-    kind = next((name for name, pattern in _KINDS if pattern.search(words.lower())), "")
-    login = _LOGIN.search(opening)
-    author = said.get("author") or said.get("by") or (login.group(1) if login else "")
-    label = said.get("label") or said.get("name") or said.get("source", "")
-    part = Part(kind, author.removeprefix("@"), label, text)
-    return part if author else replace(part, author="")
+def _source(said: str) -> str:
+    try:
+        return str(json.loads(said))
+    except ValueError:
+        return said.strip('"')

@@ -90,7 +90,7 @@ def settings(call: Call, seconds: float) -> ModelSettings:
 
 def usage_limits(model: ModelName, providers: Providers, limits: Limits) -> UsageLimits:
     """pydantic-ai's form of `limits`. It warns about a money limit that cannot bind, so that is left out there."""
-    priced = limits.usd is not None
+    priced = limits.usd is not None and has_price(str(model), providers)
     return UsageLimits(
         request_limit=limits.requests,
         total_tokens_limit=limits.tokens,

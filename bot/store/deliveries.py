@@ -101,6 +101,11 @@ def replay(session: Session, delivery_id: str) -> bool:
     return done.rowcount == 1
 
 
+def received_at(session: Session, delivery_id: str) -> datetime:
+    """When a delivery arrived."""
+    return session.get_one(Delivery, delivery_id).received_at
+
+
 def find(session: Session, key: str) -> Delivery | None:
     """By row id or by GUID."""
     return session.exec(select(Delivery).where(or_(Delivery.id == key, Delivery.guid == key))).first()

@@ -32,11 +32,16 @@ def keep(session: Session, repository_id: int, commit: str, files: dict[str, str
     return found
 
 
+def digest_of(data: bytes) -> str:
+    """The digest under which bytes are kept."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def put_blob(session: Session, data: bytes, now: datetime) -> str:
     """Keep bytes and return their digest (SHA-256, hex). Raises ValueError above 64 MiB."""
     if len(data) > BLOB_MAX:
         raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
-    digest = hashlib.sha256(data).hexdigest()
+    digest = digest_of(data)
     insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now})
     return digest
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from bot.workflows.agent import Budget, Retry
-from bot.workflows.node import Duration, Node
+from bot.workflows.node import Duration, Node, fault
+
+
+def _available(value: Any) -> Any:
+    if value == "write":
+        raise fault("not_available", "`workspace: write` is not available yet", "now there are `none` and `read`")
+    return value
+
 
 #: `none`: an empty folder; `read`: a clone whose tracked files return to where they were
-WorkspaceMode = Literal["none", "read"]
+WorkspaceMode = Annotated[
+    Literal["none", "read"], BeforeValidator(_available), WithJsonSchema({"enum": ["none", "read"]})
+]
 
 
 class Defaults(Node):

@@ -40,7 +40,10 @@ def validate(
     try:
         return model.model_validate_json(text, context=dict(context or {}))
     except ValidationError as error:
-        for one in error.errors(include_url=False, include_input=False)[: FINDINGS_MAX * 2]:
+        errors = error.errors(include_url=False, include_input=False)
+        # a mistyped key explains the missing one
+        errors.sort(key=lambda one: one["type"] == "missing")
+        for one in errors[: FINDINGS_MAX * 2]:
             if findings.full:
                 break
             _report(model, document, findings, one)
@@ -100,9 +103,9 @@ def _path(data: Any, loc: tuple[str | int, ...]) -> tuple[Path, bool]:
     """pydantic's location as a path of the data: without the names of union members; and whether a key is meant."""
     path: list[str | int] = []
     for part in loc:
-        if part == "[key]":
-            return tuple(path), True
         inside = (isinstance(data, dict) and part in data) or (isinstance(data, list) and isinstance(part, int))
+        if part == "[key]" and not inside:
+            return tuple(path), True
         if not inside and isinstance(part, str) and part.startswith("kind:"):
             continue
         path.append(part)

@@ -113,7 +113,7 @@ async def test_who_may_use_git(served: Scene, tmp_path: Path) -> None:
     tokens = {
         ("", "ana/parser"): True,
         ("", "ana/secret"): False,
-        ("wrong", "ana/parser"): False,
+        ("wrong", "ana/secret"): False,
         (narrow, "ana/other"): True,
         (narrow, "ana/secret"): False,
         (world.mint(served.installation, None, {"issues": "write"}).value, "ana/secret"): False,

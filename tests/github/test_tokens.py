@@ -239,6 +239,29 @@ async def test_many_refused_at_once_mint_one() -> None:
     assert len(server.minted) == 2
 
 
+async def test_a_late_refusal_leaves_the_new_token_alone() -> None:
+    """A 401 for the old token that arrives after another call has minted."""
+    server = threads(FakeGitHub())
+    late, go = asyncio.Event(), asyncio.Event()
+
+    async def hold_one(request: httpx.Request) -> httpx.Response:
+        response = await server.handle(request)
+        if response.status_code == 401 and not late.is_set():
+            late.set()
+            await go.wait()
+        return response
+
+    client = make_client(server, transport=httpx.MockTransport(hold_one))
+    await client.issue(1)
+    server.valid.clear()
+    held = asyncio.create_task(client.issue(1))
+    await late.wait()
+    await client.issue(1)
+    go.set()
+    await held
+    assert len(server.minted) == 2
+
+
 @pytest.mark.parametrize("fault", [answer({}, 502), httpx.ReadTimeout("x"), httpx.ConnectError("x")])
 async def test_mints_are_repeated(fault: httpx.Response | Exception) -> None:
     """Though they are POSTs: a second token does no harm. The write after it is sent once."""

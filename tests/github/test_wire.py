@@ -124,6 +124,8 @@ async def test_writes_are_never_repeated(
         (answer({"message": "slow down"}, 429, retry_after="3600"), 3600),
         (answer({"message": "You have exceeded a secondary rate limit"}, 403), 60),
         (answer({}, 429, retry_after="Mon, 02 Mar 2026 12:10:00 GMT"), 600),
+        (answer({}, 429, retry_after="Mon, 02 Mar 2026 11:00:00 GMT"), 0),
+        (answer({}, 429, retry_after="1"), 1),
     ],
 )
 @pytest.mark.parametrize("read", [True, False])

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from bot.model.outcome import Done, Failed, Faulted
+from bot.runners import sdk
 from bot.runners.models import Models
-from bot.runners.providers import Providers
+from bot.runners.providers import ModelName, Providers
 from tests.fake_llm import FakeLLM, Reply
 from tests.runners.calls import LIMITS, call
 
@@ -242,3 +243,11 @@ async def test_close_and_use_again(models: Models, fake: FakeLLM) -> None:
     await models.aclose()
     assert isinstance(await models.run(call(CHAT)), Done)
     assert len(fake.requests) == 2
+
+
+async def test_a_foreign_server_is_not_taken_for_openai(providers: Providers) -> None:
+    """What only OpenAI's own servers have is not asked of others."""
+    async with sdk.client(providers) as http:
+        name = ModelName.parse("openai:x")
+        assert sdk.build(name, providers, http).system == "openai-compatible"
+        assert sdk.build(name, Providers(openai_key="x"), http).system == "openai"

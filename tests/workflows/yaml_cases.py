@@ -24,5 +24,11 @@ def place(finding: Finding) -> tuple[int, int]:
     return finding.line, finding.column
 
 
+def marked(text: str) -> tuple[str, tuple[int, int]]:
+    """The text without its `^`, and the line and column of what followed it."""
+    before, _, after = text.partition("^")
+    return before + after, (before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
 def configured(text: str, **files: str) -> Configuration:
     return load({BOT: text, **{f".github/bot/prompts/{name}.md": one for name, one in files.items()}})

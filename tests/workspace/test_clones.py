@@ -103,6 +103,7 @@ async def test_read_has_the_head_of_a_pull_request(runs: Runs, origin: Origin) -
 
 async def test_a_clone_has_no_way_back(runs: Runs, origin: Origin) -> None:
     """No remote, no address, no alternates, no file shared with the mirror, no hooks; and no token anywhere."""
+    origin.commit({}, ref="refs/heads/threadsmith-none")  # the mirror's HEAD: git takes it for the default branch
     async with runs.open() as workspace:
         git = workspace.path / ".git"
         assert origin.git("remote", cwd=workspace.path) == ""

@@ -253,14 +253,16 @@ async def test_no_descriptor_is_left(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 async def test_the_engine_s_death_is_the_child_s(mode: SandboxMode, tmp_path: Path, processes: Find) -> None:
-    """kill -9 of the engine, while a grandchild in its own session runs."""
+    """kill -9 of the engine, while a grandchild in its own session runs. Its HOME goes too."""
     n = unique()
-    with engine(mode, tmp_path, f"{LEAVE.format(n=n)}; sleep {n}", {}) as process:
+    with engine(mode, tmp_path, f'echo "$HOME" > home; {LEAVE.format(n=n)}; sleep {n}', {}) as process:
         until((tmp_path / "started").exists)
-        assert len(processes(n)) >= 3
+        until(lambda: len(processes(n)) >= 3)
         process.send_signal(signal.SIGKILL)
         process.wait()
     until(lambda: not processes(n))
+    home = Path((tmp_path / "home").read_text().strip())
+    until(lambda: not home.exists())
 
 
 async def test_many_at_once(sandbox: Sandbox, tmp_path: Path) -> None:

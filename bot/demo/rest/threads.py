@@ -5,7 +5,6 @@ Sources: https://docs.github.com/en/rest/issues/issues, https://docs.github.com/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.demo.markdown import render
@@ -111,9 +110,11 @@ async def unlock(call: Call) -> Reply:
     return Reply(status=204)
 
 
-def _visible(call: Call, rows: Sequence[Comment]) -> list[Comment]:
-    since = _since(call)
-    listed = call.world.faults.listed
+def _visible(call: Call, rows: list[Comment]) -> list[Comment]:
+    since, faults = _since(call), call.world.faults
+    if since is None and not faults.lagging:
+        return rows  # a long thread is not walked for one page
+    listed = faults.listed
     return [row for row in rows if listed(row.id) and (since is None or row.updated_at >= since)]
 
 

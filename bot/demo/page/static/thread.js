@@ -262,11 +262,10 @@ function count() {
 }
 
 async function reloadFile() {
-  if (text.value !== saved) return; // never over somebody's typing
   const answer = await fetch(`/_demo/${repo}/file?${new URLSearchParams({ path: path.value })}`);
   if (!answer.ok) return;
   const fresh = (await answer.json()).text;
-  // a slow answer must not replace what was typed meanwhile
+  // never over what somebody is typing
   if (text.value !== saved) return;
   text.value = fresh;
   saved = text.value;

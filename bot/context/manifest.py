@@ -1,0 +1,94 @@
+"""The manifest as people read it: the answer to "why did it not see my comment?"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from bot.model.context import CommentRecord, InputRecord, Manifest
+
+#: rows of comments that were left out; the newest are what somebody asks about
+_MOST_LEFT_OUT = 10
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])")
+_SEEN = ("included", "pinned", "request")
+
+
+def manifest_table(manifest: Manifest) -> str:
+    """Markdown for `why`: one line that sums up, what was seen, what was not and why, inputs, sizes.
+
+    To be posted through the output policy, as everything is.
+    """
+    seen = [record for record in manifest.comments if record.fate in _SEEN]
+    left = [record for record in manifest.comments if record.fate not in _SEEN]
+    parts = [_summary(manifest)]
+    if rows := [*map(_comment, seen), *map(_comment, left[-_MOST_LEFT_OUT:]), *map(_input, manifest.inputs)]:
+        parts.append("\n".join(["| what | size | fate |", "|---|---:|---|", *rows]))
+    if len(left) > _MOST_LEFT_OUT:
+        counts = Counter(record.fate for record in left[:-_MOST_LEFT_OUT])
+        parts.append(f"And {_listed(f'{count} × {fate}' for fate, count in counts.most_common())}, all older.")
+    if notes := [*manifest.notes, *(f"warning: {warning}" for warning in manifest.warnings), *_removals(manifest)]:
+        parts.append("\n".join(f"- {_text(note)}" for note in notes))
+    parts.append(f"<sub>{_measures(manifest)}</sub>")
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(manifest: Manifest) -> str:
+    seen = [
+        _count(manifest.comments_seen, "comment"),
+        _count(manifest.pins_seen, "pin"),
+        _count(len(manifest.inputs), "input"),
+    ]
+    text = f"Saw {_listed(seen)}; the window is {manifest.window}."
+    if manifest.below_trust:
+        were = "was" if manifest.below_trust == 1 else "were"
+        text += f" {_count(manifest.below_trust, 'comment')} {were} left out as below trust: {_text(manifest.authors)}."
+    return text
+
+
+def _comment(record: CommentRecord) -> str:
+    name = f"{_text(record.author)} ({_text(record.role)}), {record.created_at[:16].replace('T', ' ')}"
+    if re.fullmatch(r"https?://[^\s()<>|]+", record.url):
+        name = f"[{name}]({record.url})"
+    fate = record.fate if record.fate in _SEEN else f"left out: {record.fate}"
+    return f"| {name} | {record.bytes:,} B | {_text(f'{fate} ({record.note})' if record.note else fate)} |"
+
+
+def _input(record: InputRecord) -> str:
+    facts = [record.status if not record.reason else f"{record.status}: {record.reason}"]
+    if record.duration_s is not None:
+        facts.append(f"{record.duration_s:.1f} s")
+    return f"| input {_text(record.name)} | {record.bytes:,} B | {_text(', '.join(facts))} |"
+
+
+def _removals(manifest: Manifest) -> list[str]:
+    return [
+        f"hidden in {block.label}, taken out: {', '.join(block.removed)}" for block in manifest.blocks if block.removed
+    ]
+
+
+def _measures(manifest: Manifest) -> str:
+    facts = [
+        f"about {manifest.tokens:,} tokens",
+        f"{manifest.bytes:,} bytes",
+        f"{_count(len(manifest.blocks), 'block')}",
+        f"{_count(manifest.reads, 'read')} of the thread",
+    ]
+    if manifest.fidelity:
+        reason = f" ({_text(manifest.fidelity_reason)})" if manifest.fidelity_reason else ""
+        facts.append(f"fidelity {_text(manifest.fidelity)}{reason}")
+    return " · ".join([*facts, f"digest {manifest.digest[:12]}"])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(items: Iterable[str]) -> str:
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _text(text: str) -> str:
+    """Any words as they are, on one line of a table."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,95 @@
+"""At most two pages of a thread's comments, found from the count, whatever the thread's length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bot.model.thread import Comment, CommentPage, Issue
+
+PER_PAGE = 100
+#: a count is seldom off by more than the comments written while the delivery was on its way
+_SLACK = 10
+
+
+class ThreadReader(Protocol):
+    """What a thread is read through; a repository client of `bot.github` is one."""
+
+    async def issue(self, number: int) -> Issue: ...
+
+    async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage: ...
+
+
+@dataclass(slots=True)
+class Pages:
+    """What was read: comments by id, which pages, and whether older ones remain unread."""
+
+    by_number: dict[int, Sequence[Comment]] = field(default_factory=dict)
+    last: int = 0
+
+    @property
+    def comments(self) -> dict[int, Comment]:
+        return {comment.id: comment for items in self.by_number.values() for comment in items}
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing older than what was read remains."""
+        first = min((number for number, items in self.by_number.items() if items), default=1)
+        return first == 1
+
+    def covers(self, comment_id: int) -> bool:
+        """Whether a comment with this id would be on the pages read, if it were still there.
+
+        GitHub lists an issue's comments by ascending id. A newer one than the newest read may be on its way.
+        """
+        for number, items in self.by_number.items():
+            after = self.by_number.get(number + 1)
+            before = self.by_number.get(number - 1)
+            if not items:
+                continue
+            low = 0 if number == 1 else before[-1].id if before else items[0].id
+            high = after[0].id if after else items[-1].id
+            if low <= comment_id <= high:
+                return True
+        return False
+
+
+async def read_pages(
+    reader: ThreadReader,
+    number: int,
+    count: int,
+    *,
+    precedes: Callable[[Comment], bool],
+    enough: Callable[[Pages], bool],
+) -> Pages:
+    """The page that the anchor's position in the count points at, and one more where it is needed.
+
+    `count` is the number of comments when the anchor was written; 0 reads nothing. `precedes` says whether a comment
+    stands before the anchor, `enough` whether the window can be filled. A count that was too high (comments were
+    deleted) or too low (it was stale) is corrected from the first answer's `last`.
+    """
+    pages = Pages()
+    if count <= 0:
+        return pages
+    first = -(-count // PER_PAGE)
+    page = await _read(reader, number, first, pages)
+    if page.last < first:
+        second = page.last
+    elif page.last > first and page.items and all(map(precedes, page.items)):
+        # the anchor is further on: on the next page if the count was nearly right
+        second = first + 1 if first * PER_PAGE - count < _SLACK else page.last
+    elif first > 1 and not enough(pages):
+        second = first - 1
+    else:
+        return pages
+    if second >= 1:
+        await _read(reader, number, second, pages)
+    return pages
+
+
+async def _read(reader: ThreadReader, number: int, page_number: int, pages: Pages) -> CommentPage:
+    page = await reader.comments(number, page=page_number, per_page=PER_PAGE)
+    pages.by_number[page_number] = sorted(page.items, key=lambda comment: comment.id)
+    pages.last = page.last
+    return page

@@ -1,0 +1,100 @@
+"""Rules of pins, and the index comment that shows them to people and restores them.
+
+Two sorts: GitHub's own (one an issue, read, never displaced) and ours (any number, rows of the store).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from bot.context.sanitise import sanitise
+from bot.context.snapshot import PinnedComment
+from bot.model.thread import Comment
+
+_TITLE = "📌 **What the bot always sees here**"
+_WORDS = 80
+_LINE = re.compile(r"^[0-9]+\. \[[^\]\n]*\]\([^)\s]*#issuecomment-(?P<id>[0-9]+)\)", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$(){}])")
+
+
+def merge(
+    own: Sequence[PinnedComment],
+    native: Sequence[PinnedComment],
+    *,
+    current: Mapping[int, Comment],
+    deleted: Collection[int],
+) -> tuple[tuple[PinnedComment, ...], tuple[str, ...]]:
+    """Every pin once, oldest comment first, with its current text; and notes about those that were dropped.
+
+    `native` holds what GitHub says now. A comment pinned both ways is one pin, and ours says who made it. `current` are
+    comments by id as GitHub shows them now.
+    """
+    kept: dict[int, PinnedComment] = {}
+    notes: dict[int, str] = {}
+    for pin in [*own, *native]:
+        comment = pin.comment
+        if comment.id in deleted:
+            notes[comment.id] = f"pin of comment {comment.id} dropped: the comment was deleted"
+            continue
+        fresh = current.get(comment.id)
+        if fresh is not None and fresh.updated_at >= comment.updated_at:
+            comment = fresh
+        known = kept.get(comment.id)
+        if known is None:
+            kept[comment.id] = replace(pin, comment=comment)
+        elif pin.native and not known.native:
+            kept[comment.id] = replace(known, native=True)
+    ordered = sorted(kept.values(), key=lambda pin: (pin.comment.created_at, pin.comment.id))
+    return tuple(ordered), tuple(notes.values())
+
+
+def render_index(pins: Sequence[PinnedComment], mention: str = "@bot") -> str:
+    """The index comment's text, to be posted through the output policy: one numbered line a pin, in the order given."""
+    lines = [_TITLE, ""]
+    lines += [f"{number}. {_entry(pin)}" for number, pin in enumerate(pins, 1)] or ["Nothing is pinned."]
+    usage = f"`{mention} pin <link>`" + (f" · `{mention} unpin {len(pins)}`" if pins else "")
+    return "\n".join([*lines, "", f"<sub>{usage}</sub>", ""])
+
+
+def parse_index(body: str) -> list[int]:
+    """The comments that an index lists, by id, in its order: enough to restore the rows. Verify its marker first."""
+    found = [int(match["id"]) for match in _LINE.finditer(body.replace("\r\n", "\n"))]
+    return list(dict.fromkeys(found))
+
+
+def numbered(pins: Sequence[PinnedComment], what: str) -> int | None:
+    """The comment that `unpin` means: a number of the index or a link to the comment; None if no pin is it."""
+    what = what.strip().rstrip(">").lstrip("<")
+    if what.isascii() and what.isdigit():
+        index = int(what) - 1
+        return pins[index].comment.id if 0 <= index < len(pins) else None
+    comment_id = linked_comment(what)
+    return comment_id if any(pin.comment.id == comment_id for pin in pins) else None
+
+
+def linked_comment(link: str) -> int | None:
+    """The id of the issue comment that a link points at (GitHub's fragment `#issuecomment-<id>`)."""
+    match = re.search(r"#issuecomment-([0-9]+)\Z", link.strip())
+    return int(match.group(1)) if match else None
+
+
+def first_words(text: str, limit: int = _WORDS) -> tuple[str, bool]:
+    """The beginning of a sanitised text on one line, and whether there was more. Cut at a word's end if it can be."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line, False
+    cut = line[: limit + 1].rsplit(" ", 1)[0]
+    return (cut if len(cut) <= limit else line[:limit]), True
+
+
+def _entry(pin: PinnedComment) -> str:
+    comment = pin.comment
+    words, more = first_words(sanitise(comment.body).text)
+    quoted = _SPECIAL.sub(r"\\\1", words).replace("@", "@\u200b")
+    # a link that is not to this very comment could not be read back
+    link = re.sub(r"#.*|[\s()<>]", "", comment.url) + f"#issuecomment-{comment.id}"
+    author = _SPECIAL.sub(r"\\\1", comment.author.login.replace("[bot]", ""))
+    date = f"{comment.created_at.day} {comment.created_at:%B}"
+    return f'[{author}, {date}]({link}): "{quoted}"{" …" if more else ""}{" (edited since)" if pin.edited else ""}'

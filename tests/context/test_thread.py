@@ -1,0 +1,361 @@
+"""A thread as it stood, in at most three reads."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.context import Anchor, PinnedComment, ThreadSnapshot, WindowPolicy, select
+from bot.model.role import Role
+from bot.model.thread import GHOST, Comment
+from tests.context.threads import (
+    ANA,
+    BOT,
+    CI,
+    MEG,
+    ROLES,
+    SAM,
+    Thread,
+    comment,
+    is_command,
+    issue,
+    moment,
+    ours,
+    read,
+    stored,
+)
+
+EVERYBODY = WindowPolicy(authors="any")
+
+
+def seen(snapshot: ThreadSnapshot, policy: WindowPolicy = EVERYBODY) -> list[int]:
+    return [shown.message.id for shown in select(snapshot, policy, ROLES).comments]
+
+
+def fates(snapshot: ThreadSnapshot, policy: WindowPolicy = EVERYBODY) -> dict[int, str]:
+    return {record.id: record.fate for record in select(snapshot, policy, ROLES).records}
+
+
+def mention(number: int) -> Comment:
+    return comment(number, "@bot look", MEG)
+
+
+@pytest.mark.parametrize("length", [1, 2, 6, 100, 101, 102, 199, 200, 201, 250, 2000, 10_000])
+async def test_newest_are_there(length: int) -> None:
+    """The five before the mention, oldest first, in three reads or fewer, whatever the length."""
+    thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
+    snapshot = await read(thread, thread.items[-1])
+    assert seen(snapshot) == list(range(max(1, length - 5), length))
+    assert len(thread.calls) == snapshot.reads <= 3
+    assert fates(snapshot)[length] == "request"
+
+
+async def test_reads_do_not_grow() -> None:
+    """One page where it is enough, two where the newest holds too few."""
+    for length, pages in ((10, ["page 1"]), (250, ["page 3"]), (10_000, ["page 100"]), (103, ["page 2", "page 1"])):
+        thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
+        await read(thread, thread.items[-1])
+        assert thread.calls == ["issue", *pages]
+
+
+async def test_no_comments() -> None:
+    """A thread without comments costs one read."""
+    thread = Thread([])
+    snapshot = await read(thread, Anchor(None, moment(0)))
+    assert seen(snapshot) == []
+    assert thread.calls == ["issue"]
+    assert snapshot.complete
+
+
+async def test_window_of_none_reads_no_page() -> None:
+    """N = 0 means pins only."""
+    thread = Thread([*(comment(n) for n in range(1, 5)), mention(5)])
+    pin = PinnedComment(comment(2), "meg", moment(3))
+    snapshot = await read(thread, thread.items[-1], window=0, pins=[pin])
+    assert thread.calls == ["issue"]
+    assert [shown.message.id for shown in select(snapshot, WindowPolicy(0), ROLES).pins] == [2]
+    assert seen(snapshot, WindowPolicy(0)) == []
+
+
+async def test_old_anchor() -> None:
+    """A comment delivered again long after: what came after it does not count, and its own page is read."""
+    thread = Thread(comment(n) for n in range(1, 2001))
+    snapshot = await read(thread, thread.items[302 - 1])
+    assert seen(snapshot) == [297, 298, 299, 300, 301]
+    assert thread.calls == ["issue", "page 4", "page 3"]
+
+
+@pytest.mark.parametrize(
+    ("length", "known", "calls"),
+    [
+        (250, 50, ["page 1", "page 3"]),  # stale: the last page is meant
+        (201, 200, ["page 2", "page 3"]),  # a comment came meanwhile: the next page is meant
+        (1001, 200, ["page 2", "page 3"]),
+    ],
+)
+async def test_stale_count(length: int, known: int, calls: list[str]) -> None:
+    """A count that was too low is corrected from `last`."""
+    thread = Thread(comment(n) for n in range(1, length + 1))
+    anchor = 201 if length > 250 else length
+    snapshot = await read(thread, thread.items[anchor - 1], known_count=known)
+    assert thread.calls == ["issue", *calls]
+    assert seen(snapshot) == list(range(anchor - 5, anchor))
+
+
+async def test_count_too_high() -> None:
+    """Comments were deleted since, and the issue's own count is stale too."""
+    thread = Thread([*(comment(n) for n in range(1, 90)), mention(90)], issue(205))
+    snapshot = await read(thread, thread.items[-1], known_count=205)
+    assert thread.calls == ["issue", "page 3", "page 1"]
+    assert seen(snapshot) == [85, 86, 87, 88, 89]
+
+
+async def test_fresh_count_wins_over_an_older_larger_one() -> None:
+    """The issue says how many are left."""
+    thread = Thread([*(comment(n) for n in range(1, 90)), mention(90)])
+    await read(thread, thread.items[-1], known_count=205)
+    assert thread.calls == ["issue", "page 1"]
+
+
+async def test_what_is_not_mentionable() -> None:
+    """Minimised, empty, commands, the bot's own status, other bots: left out with the reason; results count."""
+    thread = Thread(
+        [
+            comment(1),
+            comment(2, "result: it is the parser", BOT),
+            comment(3, minimized=True),
+            comment(4, "<!-- nothing to see -->"),
+            comment(5, "@bot status"),
+            comment(6, "status: r1 running", BOT),
+            comment(7, "coverage 81 %", CI),
+            comment(8, "", MEG),
+            comment(9, "last", GHOST),
+            mention(10),
+        ]
+    )
+    snapshot = await read(thread, thread.items[-1])
+    assert seen(snapshot) == [1, 2, 9]
+    assert fates(snapshot) == {
+        1: "included",
+        2: "included",
+        3: "minimised",
+        4: "empty",
+        5: "command",
+        6: "own status",
+        7: "other bot",
+        8: "empty",
+        9: "included",
+        10: "request",
+    }
+    assert select(snapshot, EVERYBODY, ROLES).records[-2].author == "ghost"
+
+
+async def test_many_status_comments_reach_further_back() -> None:
+    """What does not count takes no place, on the page before too."""
+    noise = [comment(n, "status: r1", BOT) for n in range(90, 150)]
+    thread = Thread([*(comment(n) for n in range(1, 90)), *noise, mention(150)])
+    snapshot = await read(thread, thread.items[-1])
+    assert seen(snapshot) == [85, 86, 87, 88, 89]
+    assert thread.calls == ["issue", "page 2", "page 1"]
+
+
+async def test_stored_versions_fill_in() -> None:
+    """Two pages of noise, and what the store remembers from before; that it is no whole window is noted."""
+    noise = [comment(n, "status: r1", BOT) for n in range(101, 400)]
+    thread = Thread([*(comment(n) for n in range(1, 101)), *noise, mention(400)])
+    snapshot = await read(thread, thread.items[-1], versions=[stored(comment(40)), stored(comment(41))])
+    selection = select(snapshot, EVERYBODY, ROLES)
+    assert [shown.message.id for shown in selection.comments] == [40, 41]
+    assert "the window holds 2 of 5: older comments were not read" in selection.notes
+    assert len(thread.calls) == 3
+
+
+async def test_parts_of_one_result_count_once() -> None:
+    """A result in three comments is one of the window."""
+    parts = [comment(n, f"result/{n}: part", BOT) for n in (3, 4, 5)]
+    thread = Thread([comment(1), comment(2), *parts, comment(6), mention(7)])
+    assert seen(await read(thread, thread.items[-1], window=3), WindowPolicy(3)) == [2, 3, 4, 5, 6]
+
+
+async def test_order_is_by_time_then_id() -> None:
+    """A transferred comment has a high id and an old time; of one second the id decides."""
+    thread = Thread(
+        [comment(1), comment(2), comment(3, created_at=moment(2)), mention(4), comment(9, created_at=moment(1.5))]
+    )
+    snapshot = await read(thread, thread.items[3], known_count=5)
+    assert seen(snapshot) == [1, 9, 2, 3]
+
+
+async def test_same_second_as_the_anchor() -> None:
+    """Before it only what has a lower id."""
+    thread = Thread([comment(n, created_at=moment(1)) for n in (1, 2, 3)])
+    assert seen(await read(thread, thread.items[1])) == [1]
+
+
+async def test_event_without_a_comment() -> None:
+    """A label set in a second in which somebody wrote sees that comment; an issue opened in it sees nothing."""
+    thread = Thread([comment(1), comment(2)])
+    assert seen(await read(thread, Anchor(None, moment(1)))) == [1]
+    thread.head = issue(2, created_at=moment(1))
+    assert seen(await read(thread, Anchor(None, moment(1)))) == []
+
+
+async def test_edited_since() -> None:
+    """As it was where a version is known, else the text of now with a note."""
+    thread = Thread(
+        [comment(1, "new", updated_at=moment(30)), comment(2, "new", updated_at=moment(30)), comment(3), mention(4)]
+    )
+    snapshot = await read(thread, thread.items[-1], versions=[stored(comment(1, "old"))])
+    texts = {m.id: (m.text, m.note) for m in snapshot.messages}
+    assert texts[1] == ("old", "edited since; shown as it was")
+    assert texts[2] == ("new", "edited since; the text of that time is not known")
+    assert texts[3] == ("comment 3", "")
+
+
+async def test_edited_twice_before() -> None:
+    """An edit before the anchor is simply the text."""
+    thread = Thread([comment(1, "third", updated_at=moment(30)), mention(4)])
+    versions = [
+        stored(comment(1, "first")),
+        stored(comment(1, "second", updated_at=moment(2))),
+        stored(comment(1, "third", updated_at=moment(30))),
+    ]
+    snapshot = await read(thread, thread.items[-1], versions=versions)
+    assert snapshot.messages[0].text == "second"
+
+
+async def test_edited_in_the_same_second() -> None:
+    """Of two texts of one second the one counts that we had seen when the delivery arrived."""
+    late = comment(1, "swapped", updated_at=moment(4))
+    thread = Thread([late, mention(4)])
+    arrived = moment(4) + timedelta(milliseconds=400)
+    versions = [
+        stored(late, body="shown", seen_at=arrived - timedelta(milliseconds=100)),
+        stored(late, seen_at=arrived + timedelta(milliseconds=300)),
+    ]
+    snapshot = await read(thread, Anchor(4, moment(4), arrived), known_count=2, versions=versions)
+    assert snapshot.messages[0].text == "shown"
+    assert snapshot.messages[0].note == "edited since; shown as it was"
+
+
+async def test_deleted_since() -> None:
+    """Left out and noted, whether we were told or only find it missing; the window reaches one further back."""
+    thread = Thread([comment(n) for n in (1, 2, 5, 6)] + [mention(7)])
+    versions = [
+        stored(comment(3), body="", deleted_at=moment(20)),
+        stored(comment(4)),
+    ]
+    snapshot = await read(thread, thread.items[-1], window=3, versions=versions)
+    selection = select(snapshot, WindowPolicy(3), ROLES)
+    assert [shown.message.id for shown in selection.comments] == [2, 5, 6]
+    assert {record.id: record.fate for record in selection.records}[4] == "deleted"
+    assert "comment 3 by ana was deleted since" in selection.notes
+    assert "comment 4 by ana was deleted since" in selection.notes
+    assert "comment 3" not in "".join(message.text for message in snapshot.messages)
+
+
+async def test_a_list_that_lags_behind() -> None:
+    """A comment that we were told of and GitHub's list does not show yet is there."""
+    thread = Thread([comment(1), comment(2)])
+    snapshot = await read(thread, mention(4), known_count=2, versions=[stored(comment(3))])
+    assert seen(snapshot) == [1, 2, 3]
+
+
+async def test_issue_body_as_it_stood() -> None:
+    """A body edited after the mention is shown as the mention's delivery held it."""
+    swapped = issue(1, body="now evil", title="new", updated_at=moment(60))
+    thread = Thread([mention(1)], swapped)
+    version = stored(comment(1, "It crashes.", SAM), comment_id=0, title="Crash on empty input")
+    snapshot = await read(thread, thread.items[-1], versions=[version])
+    assert (snapshot.issue.title, snapshot.issue.body) == ("Crash on empty input", "It crashes.")
+    assert snapshot.notes == ("issue body: edited since; shown as it was",)
+    thread.head = issue(1, body="final", updated_at=moment(0))
+    assert (await read(thread, thread.items[-1], versions=[version])).issue.body == "final"
+
+
+async def test_hidden_text_everywhere() -> None:
+    """Comments, title, body and labels are sanitised; what went is told."""
+    head = issue(2, title="a\nb <!-- x -->", body="seen <!-- y -->", labels=("good\u200b\nfirst",))
+    thread = Thread([comment(1, "one <!-- z -->"), mention(2)], head)
+    snapshot = await read(thread, thread.items[-1])
+    assert (snapshot.issue.title, snapshot.issue.body, snapshot.issue.labels) == ("a b", "seen ", ("good first",))
+    assert snapshot.issue_removed == ("1 HTML comment (10 bytes)", "title: 1 HTML comment (10 bytes)")
+    assert snapshot.messages[0].text == "one "
+    assert select(snapshot, EVERYBODY, ROLES).records[0].removed == ("1 HTML comment (10 bytes)",)
+
+
+async def test_pins_from_every_source() -> None:
+    """Ours, GitHub's, both, inside the window and long before it: each once, oldest first."""
+    items = [*(comment(n) for n in range(1, 301)), mention(301)]
+    thread = Thread(items, issue(301, pinned_comment=comment(20)))
+    pins = [
+        PinnedComment(comment(298), "meg", moment(299), role=Role.WRITE),
+        PinnedComment(comment(4, "old"), "meg", moment(5), role=Role.WRITE),
+        PinnedComment(comment(20), "ana", moment(21), role=Role.WRITE),
+        PinnedComment(comment(30), "ana", moment(31), native=True),
+    ]
+    snapshot = await read(thread, items[-1], pins=pins, versions=[stored(comment(4, "edited", updated_at=moment(9)))])
+    assert [(pin.message.id, pin.native) for pin in snapshot.pins] == [(4, False), (20, True), (298, False)]
+    assert snapshot.pins[0].message.text == "edited"
+    assert "edited 2025-11-03 12:09 UTC" in snapshot.pins[0].message.note
+    # the pin inside the window appears once, and the window reaches one further back
+    assert seen(snapshot) == [295, 296, 297, 299, 300]
+
+
+async def test_pin_of_a_deleted_comment() -> None:
+    """Dropped with a note."""
+    thread = Thread([comment(1), comment(3), mention(4)])
+    pins = [PinnedComment(comment(2), "meg", moment(3)), PinnedComment(comment(3), "meg", moment(3))]
+    snapshot = await read(thread, thread.items[-1], pins=pins)
+    assert [pin.message.id for pin in snapshot.pins] == [3]
+    assert snapshot.notes == ("pin of comment 2 dropped: the comment was deleted",)
+
+
+async def test_snapshot_survives_the_store() -> None:
+    """JSON and back gives the same, so that every step and every restart sees one thread."""
+    thread = Thread(
+        [comment(1, "日本 👩\u200d👧 \ud800"), comment(2, "result/1: x", BOT), comment(3, author=SAM), mention(4)],
+        issue(4, pinned_comment=comment(1)),
+    )
+    pins = [PinnedComment(comment(3), "meg", moment(4), role=Role.ADMIN)]
+    snapshot = await read(thread, thread.items[-1], pins=pins)
+    assert ThreadSnapshot.from_json(snapshot.to_json()) == snapshot
+
+
+async def test_200_kilobytes() -> None:
+    """A long comment is there whole."""
+    body = "日本語 text\n" * 12_000
+    thread = Thread([comment(1, body), mention(2)])
+    assert (await read(thread, thread.items[-1])).messages[0].text == body
+
+
+async def test_cost_is_flat() -> None:
+    """Reading a page of a long thread examines no more texts than a short thread has."""
+    looked: list[str] = []
+
+    def watch(body: str) -> bool:
+        looked.append(body)
+        return is_command(body)
+
+    counts = {}
+    for length in (21, 250, 10_000):
+        looked.clear()
+        thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
+        await_read = read(thread, thread.items[-1])
+        await_read.close()
+        from bot.context import read_thread
+
+        await read_thread(
+            thread,
+            number=7,
+            anchor=Anchor(length, moment(length)),
+            window=5,
+            known_count=length,
+            is_ours=ours,
+            is_command_only=watch,
+        )
+        counts[length] = len(looked)
+    assert set(counts.values()) == {20}

@@ -1,0 +1,182 @@
+"""The thread page without a browser: what it shows, what it lets people do, whom it lets in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bot.demo.page.routes import POLICY
+from bot.demo.server import lookalike
+from tests.demo.scene import Scene, scene
+
+THREAD = "/ana/parser/issues/1"
+DEMO = f"/_demo{THREAD}"
+
+
+async def saw(comment: int) -> Mapping[str, Any] | None:
+    """What a bot could have seen; nothing for comment 0."""
+    return {
+        "run": "r4",
+        "step": "triage.look",
+        "model": "demo",
+        "blocks": [{"kind": "pin", "label": "ana", "trust": "writer", "tokens": 1234, "text": "<b>Keep</b> 3.9"}],
+        "comments": [{"author": "sam", "role": "read", "fate": "below trust", "bytes": 5, "excerpt": "<i>hello"}],
+        "inputs": [{"name": "tests", "command": "pytest -q", "exit_code": 1, "duration_s": 0.5, "bytes": 9}],
+    }
+
+
+def browser(made: Scene, *, personas: tuple[str, ...] = (), **headers: str) -> httpx.AsyncClient:
+    """A client of the page under its own address."""
+    transport = httpx.ASGITransport(lookalike(made.world, saw=saw, personas=personas))
+    return httpx.AsyncClient(transport=transport, base_url=made.world.site_url, headers=headers)
+
+
+async def test_the_page_shows_the_thread(tmp_path: Path) -> None:
+    """Title, people with their roles, comments, pin, reactions, the bot, the configuration."""
+    made = scene(tmp_path)
+    world = made.world
+    comment = world.comment(made.repo, 1, "sam", "**seen** <script>alert(1)</script>")
+    world.pin_comment(comment.id, "meg")
+    world.react(comment, "ana", "eyes")
+    world.comment(made.repo, 1, made.app.bot, "Answer", app=made.app)
+    async with browser(made) as client:
+        answer = await client.get(THREAD)
+    html = answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+    for part in ("Crash on an empty size", "role-write", "<strong>seen</strong>", "pinned by meg", 'title="ana"',
+                 "badge bot", "agents: {}", "What it saw", f'id="issuecomment-{comment.id}"'):  # fmt: skip
+        assert part in html, part
+    assert "<script>alert" not in html
+    assert 'style="' not in html
+
+
+async def test_home_leads_to_the_only_thread(tmp_path: Path) -> None:
+    """With one issue there is nothing to choose; with two there is a list."""
+    made = scene(tmp_path)
+    async with browser(made) as client:
+        assert (await client.get("/")).headers["location"] == THREAD
+        made.world.open_issue(made.repo, "sam", "Another <one>")
+        assert "Another &lt;one&gt;" in (await client.get("/")).text
+        assert "New issue" in (await client.get("/ana/parser/issues")).text
+        assert (await client.get("/ana/nothing/issues")).status_code == 404
+        assert (await client.get("/ana/parser/issues/99")).status_code == 404
+
+
+async def test_people_write(tmp_path: Path) -> None:
+    """Comment, edit, pin, hide, delete, commit and open an issue, each as the person chosen."""
+    made = scene(tmp_path)
+    world = made.world
+    async with browser(made) as client:
+        made_id = (await client.post(f"{DEMO}/comments", json={"as": "sam", "body": "one\ntwo"})).json()["id"]
+        comment = world.find_comment(made_id)
+        assert (comment.author.login, comment.body) == ("sam", "one\r\ntwo")
+        here = f"/_demo/comments/{made_id}"
+        assert (await client.patch(here, json={"as": "meg", "body": "three"})).status_code == 200
+        assert comment.body == "three"
+        assert (await client.put(f"{here}/pin", json={"as": "meg"})).status_code == 200
+        assert made.issue.pinned is comment
+        assert (await client.request("DELETE", f"{here}/pin", json={"as": "meg"})).status_code == 200
+        assert (await client.put(f"{here}/minimized", json={"as": "meg"})).status_code == 200
+        assert comment.minimized == "outdated"
+        assert (await client.request("DELETE", here, json={"as": "sam"})).status_code == 200
+        assert world.comments(made.repo, 1) == []
+        file = {"as": "meg", "path": ".github/bot.yml", "text": "agents: 1\n", "message": "Break it"}
+        sha = (await client.put("/_demo/ana/parser/file", json=file)).json()["sha"]
+        assert made.repo.git.resolve("main") == sha
+        shown = (await client.get("/_demo/ana/parser/file")).json()
+        assert shown == {"path": ".github/bot.yml", "text": "agents: 1\n"}
+        issue = {"as": "sam", "title": "Two", "body": "Text"}
+        assert (await client.post("/_demo/ana/parser/issues", json=issue)).json() == {"url": "/ana/parser/issues/2"}
+    assert [row.payload()["sender"]["login"] for row in world.deliveries[-2:]] == ["meg", "sam"]
+
+
+async def test_people_are_told_why_not(tmp_path: Path) -> None:
+    """A missing role, an empty comment, an unknown file, nobody: a status and words for the reader."""
+    made = scene(tmp_path)
+    comment = made.world.comment(made.repo, 1, "meg", "x")
+    file = {"path": ".github/bot.yml", "text": ""}
+    async with browser(made, personas=("meg", "sam")) as client:
+        for method, path, body, status, told in (
+            ("PUT", f"/_demo/comments/{comment.id}/pin", {"as": "sam"}, 403, "write"),
+            ("PATCH", f"/_demo/comments/{comment.id}", {"as": "sam", "body": "y"}, 403, "write"),
+            ("PUT", "/_demo/ana/parser/file", {"as": "sam", **file}, 403, "write"),
+            ("PUT", "/_demo/ana/parser/file", {"as": "meg", **file, "path": "../x"}, 404, "Not Found"),
+            ("POST", f"{DEMO}/comments", {"as": "sam", "body": " "}, 422, "blank"),
+            ("POST", f"{DEMO}/comments", {"as": "sam"}, 422, "body"),
+            ("POST", f"{DEMO}/comments", {"as": "ana", "body": "x"}, 422, "ana"),
+            ("POST", f"{DEMO}/comments", {"as": "bot[bot]", "body": "x"}, 422, "bot"),
+            ("DELETE", "/_demo/comments/1", {"as": "meg"}, 404, "Not Found"),
+        ):
+            answer = await client.request(method, path, json=body)
+            assert (answer.status_code, told in answer.json()["message"]) == (status, True), (method, path, body)
+    assert made.world.comments(made.repo, 1) == [comment]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content-Type": "text/plain"}, 403),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "https://github.test"}, 201),
+        ({"Host": "localhost:8000"}, 201),
+    ],
+)
+async def test_other_sites_cannot_write(tmp_path: Path, headers: dict[str, str], status: int) -> None:
+    """A form or script of another site, or a name that somebody points here, changes nothing."""
+    made = scene(tmp_path)
+    body = b'{"as": "ana", "body": "x"}'
+    async with browser(made) as client:
+        answer = await client.post(
+            f"{DEMO}/comments", content=body, headers={"Content-Type": "application/json", **headers}
+        )
+        assert answer.status_code == status
+    assert len(made.world.comments(made.repo, 1)) == (status == 201)
+
+
+async def test_what_the_bot_saw(tmp_path: Path) -> None:
+    """Blocks, fates and inputs as text, never as markup; a comment without a prompt says so."""
+    made = scene(tmp_path)
+    comment = made.world.comment(made.repo, 1, made.app.bot, "Answer", app=made.app)
+    async with browser(made) as client:
+        html = (await client.get(f"/_demo/comments/{comment.id}/saw")).text
+    for part in ("triage.look", "&lt;b&gt;Keep", "1,234", "below trust", "&lt;i&gt;hello", "0 of 1", "exit 1",
+                 "pytest -q"):  # fmt: skip
+        assert part in html, part
+    transport = httpx.ASGITransport(lookalike(made.world))
+    async with httpx.AsyncClient(transport=transport, base_url=made.world.site_url) as client:
+        assert "No model was asked" in (await client.get(f"/_demo/comments/{comment.id}/saw")).text
+        assert "What it saw" not in (await client.get(THREAD)).text
+
+
+async def test_static_files(tmp_path: Path) -> None:
+    """Style, scripts and faces with their types; nothing else of the folder."""
+    made = scene(tmp_path)
+    async with browser(made) as client:
+        for name, kind in (("page.css", "text/css"), ("thread.js", "text/javascript"), ("icon.svg", "image/svg+xml")):
+            answer = await client.get(f"/_demo/static/{name}")
+            assert answer.headers["content-type"].startswith(kind)
+        assert (await client.get("/_demo/static/..%2Fview.py")).status_code == 404
+        face = await client.get(f"/_demo/avatars/{made.app.owner.id}.svg")
+        assert face.headers["content-type"] == "image/svg+xml"
+        assert (await client.get("/_demo/avatars/1.svg")).status_code == 404
+
+
+async def test_changes_are_streamed(tmp_path: Path) -> None:
+    """`on_change` gives each change in order, to everybody who listens, until it is closed."""
+    made = scene(tmp_path)
+    with made.world.on_change() as one, made.world.on_change() as two:
+        comment = made.world.comment(made.repo, 1, "sam", "x")
+        made.world.react(comment, "ana", "eyes")
+        made.world.write_file(made.repo, "x", "x", "ana")
+        made.world.feed.close()
+        for stream in (one, two):
+            seen = [(change.kind, change.number, change.comment_id) async for change in stream]
+            assert seen == [("comment", 1, comment.id), ("reaction", 1, comment.id), ("push", None, None)]
+    assert made.world.feed.subscriptions == set()

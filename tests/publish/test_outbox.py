@@ -1,0 +1,586 @@
+"""Whatever breaks on the way, each slot is said once, in order, at GitHub's pace."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+import pytest
+
+from bot.github import GitHub
+from bot.model.slot import Slot
+from bot.model.state import OutboxState
+from bot.model.thread import Account, Issue
+from bot.publish.marker import Marker
+from bot.publish.outbox import Sender
+from bot.publish.pace import Pace
+from bot.store import Session, Store, open_store, outbox, threads
+from bot.store.tables import Outbox, Thread
+from tests.github.fake import REPOSITORY, START, FakeClock, make_github
+
+from .thread_server import PERSON, ThreadServer, says, unsent, vanished
+
+T = TypeVar("T")
+MARKER = Marker([b"k" * 32])
+POSTS = "/repos/ana/parser/issues/1/comments"
+
+
+@dataclass
+class World:
+    """A database, a GitHub with threads, and a sender between them."""
+
+    store: Store
+    path: Path
+    clock: FakeClock = field(default_factory=FakeClock)
+    server: ThreadServer = field(init=False)
+    github: GitHub = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.server = ThreadServer(self.clock)
+        self.github = make_github(self.server)
+
+    def sender(self, owner: str = "me", *, store: Store | None = None, at_once: int = 8) -> Sender:
+        return Sender(
+            store or self.store,
+            lambda thread: self.github.repository(thread.installation_id, REPOSITORY),
+            MARKER,
+            self.clock,
+            owner=owner,
+            mine=lambda comment: comment.author.id == 99,
+            pace=Pace(),
+            at_once=at_once,
+        )
+
+    async def say(
+        self,
+        scope: str,
+        body: str | None = None,
+        *,
+        purpose: str = "result",
+        thread: int = 1,
+        sequence: int = 0,
+        action: str = "comment",
+        target: int | None = None,
+    ) -> str:
+        """Want something said; the body begins with the scope unless given. Returns the row's id."""
+
+        def work(session: Session) -> str:
+            return outbox.ensure(
+                session,
+                Slot(scope, purpose),
+                thread_id=where(session, thread).id,
+                action=action,
+                purpose=purpose,
+                body=body or scope,
+                now=self.clock.now(),
+                target_id=target,
+                sequence=sequence,
+            ).id
+
+        return await self.store.write(work)
+
+    async def row(self, row_id: str) -> Outbox:
+        return await self.store.read(lambda session: session.get_one(Outbox, row_id))
+
+    async def state(self, row_id: str) -> OutboxState:
+        return (await self.row(row_id)).state
+
+    async def at(self, sender: Sender, *seconds: float) -> None:
+        """Sweep at each of these times after the start."""
+        for moment in seconds:
+            self.clock.advance((START + timedelta(seconds=moment) - self.clock.now()).total_seconds())
+            await sender.sweep()
+
+
+def where(session: Session, number: int) -> Thread:
+    issue = Issue(900 + number, number, "t", "b", Account(11, "meg"), "open", "", (), START, START)
+    return threads.ensure(session, REPOSITORY, issue, installation_id=5)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """A real SQLite file and a real client over a transport."""
+    path = tmp_path / "bot.db"
+    store = open_store(f"sqlite:///{path}")
+    made = World(store, path)
+    yield made
+    await made.github.aclose()
+    await store.close()
+
+
+async def test_a_comment_is_posted_with_its_marker(world: World) -> None:
+    """Said once, recorded, recognisable; another sweep says nothing."""
+    row_id = await world.say("run/1", "hello")
+    await world.at(world.sender(), 0, 1)
+    assert world.server.texts() == ["hello\r"]
+    mark = MARKER.find(world.server.comments[1]["body"], repository_id=REPOSITORY.id, thread=1)
+    assert mark is not None
+    assert mark.slot == Slot("run/1", "result")
+    row = await world.row(row_id)
+    assert (row.state, row.posted_id, row.reason) == (OutboxState.POSTED, 1, "")
+    assert row.url.endswith("issuecomment-1")
+
+
+async def test_sending_is_on_disk_before_the_call_leaves(world: World) -> None:
+    """Another process that opens the file at that moment sees it."""
+    seen: list[str] = []
+
+    def look(_request: httpx.Request) -> None:
+        with sqlite3.connect(world.path) as connection:
+            seen.extend(state for (state,) in connection.execute("select state from outbox"))
+
+    world.server.faults.append(look)
+    await world.say("run/1")
+    await world.sender().sweep()
+    assert seen == ["sending"]
+
+
+async def test_an_answer_that_is_lost_doubles_nothing(world: World) -> None:
+    """Five seconds later the comment is found by its marker."""
+    world.server.faults.append(world.server.lost)
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0, 4.9)
+    assert await world.state(row_id) is OutboxState.UNSURE
+    await world.at(sender, 5)
+    row = await world.row(row_id)
+    assert (row.state, row.posted_id) == (OutboxState.POSTED, 1)
+    await world.at(sender, 6, 200)
+    assert world.server.writes() == [("POST", POSTS)]
+
+
+async def test_a_comment_that_never_arrived_is_said_after_the_last_look(world: World) -> None:
+    """Looked for at 5, 30 and 90 s, and only then said again."""
+    world.server.faults.append(vanished)
+    await world.say("run/1")
+    sender = world.sender()
+    looks = []
+    for moment in (0, 5, 6, 29, 30, 31, 89, 90):
+        await world.at(sender, moment)
+        looks.append((len(world.server.sent("GET")), len(world.server.comments)))
+    assert looks == [(0, 0), (1, 0), (1, 0), (1, 0), (2, 0), (2, 0), (2, 0), (3, 1)]
+
+
+async def test_a_listing_that_lags_is_waited_for(world: World) -> None:
+    """The first look does not see the comment yet; the second does."""
+    world.server.lag = 20
+    world.server.faults.append(world.server.lost)
+    row_id = await world.say("run/1")
+    await world.at(world.sender(), 0, 5, 30, 90, 200)
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert len(world.server.comments) == 1
+
+
+@pytest.mark.parametrize("skew", [-300, 300])
+async def test_clocks_that_differ(world: World, skew: float) -> None:
+    """GitHub's may be five minutes off ours."""
+    world.server.clock = FakeClock(START + timedelta(seconds=skew))
+    github = make_github(world.server, world.clock)
+    world.github = github
+    world.server.faults.append(world.server.lost)
+    world.server.lag = -1_000
+    row_id = await world.say("run/1")
+    await world.at(world.sender(), 0, 5)
+    assert await world.state(row_id) is OutboxState.POSTED
+
+
+async def test_our_own_webhook_ends_the_doubt(world: World) -> None:
+    """No look is needed where the delivery came first."""
+    world.server.faults += [world.server.lost]
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await sender.sweep()
+    slot = str(Slot("run/1", "result"))
+    await world.store.write(lambda session: outbox.confirm(session, slot, 1, "url", world.clock.now()))
+    await world.at(sender, 5, 30, 90)
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert world.server.sent("GET") == []
+
+
+async def test_our_own_webhook_before_the_answer_is_lost(world: World) -> None:
+    """It came while the call was under way."""
+    slot = str(Slot("run/1", "result"))
+
+    async def call(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST" and request.url.path == POSTS:
+            world.server.do(request)
+            await world.store.write(lambda session: outbox.confirm(session, slot, 1, "url", world.clock.now()))
+            raise httpx.ReadTimeout("no answer")
+        return await world.server.handle(request)
+
+    world.github = make_github(world.server, transport=httpx.MockTransport(call))
+    row_id = await world.say("run/1")
+    await world.sender().sweep()
+    row = await world.row(row_id)
+    assert (row.state, row.posted_id, row.url) == (OutboxState.POSTED, 1, "url")
+
+
+async def test_a_look_that_comes_late_changes_nothing(world: World) -> None:
+    """The webhook settled it while GitHub was being asked."""
+    world.server.faults.append(vanished)
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0, 5, 30)
+    slot = str(Slot("run/1", "result"))
+
+    async def call(request: httpx.Request) -> httpx.Response:
+        await world.store.write(lambda session: outbox.confirm(session, slot, 8, "url", world.clock.now()))
+        return await world.server.handle(request)
+
+    world.github = make_github(world.server, transport=httpx.MockTransport(call))
+    await world.at(sender, 90, 91)
+    assert (await world.row(row_id)).posted_id == 8
+    assert await world.state(row_id) is OutboxState.POSTED
+
+
+async def test_of_two_the_younger_is_deleted(world: World) -> None:
+    """If it was said twice all the same."""
+    world.server.faults.append(world.server.lost)
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await sender.sweep()
+    world.server.add(world.server.comments[1]["body"])
+    world.server.add("something else of ours")
+    await world.at(sender, 5)
+    assert (await world.row(row_id)).posted_id == 1
+    assert list(world.server.comments) == [1, 3]
+
+
+async def test_a_duplicate_that_cannot_be_deleted(world: World) -> None:
+    """Is no reason to doubt the first."""
+    world.server.faults += [world.server.lost, says(500)]
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await sender.sweep()
+    world.server.add(world.server.comments[1]["body"])
+    await world.at(sender, 5)
+    assert await world.state(row_id) is OutboxState.POSTED
+
+
+async def test_a_copied_marker_is_worthless(world: World) -> None:
+    """By another author, from another thread, of another slot."""
+    world.server.faults.append(vanished)
+    row_id = await world.say("run/1")
+    slot = Slot("run/1", "result")
+    world.server.add(MARKER.sign("run/1", repository_id=REPOSITORY.id, thread=1, slot=slot), user=PERSON)
+    world.server.add(MARKER.sign("run/1", repository_id=REPOSITORY.id, thread=2, slot=slot))
+    world.server.add(MARKER.sign("run/1", repository_id=REPOSITORY.id, thread=1, slot=Slot("run/2", "result")))
+    world.server.add("run/1\n\n<!-- threadsmith slot=a digest=b signature=c -->")
+    await world.at(world.sender(), 0, 5, 30, 90)
+    assert (await world.row(row_id)).posted_id == 5
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        says(404, "Not Found"),
+        says(410, "This issue was deleted"),
+        says(403, "Unable to create comment because issue is locked."),
+        says(422, "Validation Failed"),
+        says(301, "Moved", location="https://api.github.test/repositories/7/issues/9/comments"),
+    ],
+)
+async def test_a_refusal_is_the_end(world: World, fault: Callable[[httpx.Request], httpx.Response | None]) -> None:
+    """Locked, deleted, transferred, gone: dropped with the reason, and not tried again."""
+    world.server.faults += [fault]
+    row_id = await world.say("run/1")
+    await world.at(world.sender(), 0, 10, 1_000)
+    row = await world.row(row_id)
+    assert row.state is OutboxState.DROPPED
+    assert row.reason
+    assert len(world.server.writes()) == 1
+
+
+async def test_a_thread_that_is_gone_ends_the_doubt(world: World) -> None:
+    """A look that GitHub refuses."""
+    world.server.faults.append(vanished)
+    world.server.list_faults.append(says(404))
+    row_id = await world.say("run/1")
+    await world.at(world.sender(), 0, 5, 90)
+    assert await world.state(row_id) is OutboxState.DROPPED
+    assert world.server.comments == {}
+
+
+async def test_a_look_that_fails_is_repeated(world: World) -> None:
+    """An outage while looking is no reason to say it again."""
+    world.server.faults.append(world.server.lost)
+    limited = says(429, retry_after="60")
+    world.server.list_faults += [limited]
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0, 5, 64)
+    assert await world.state(row_id) is OutboxState.UNSURE
+    await world.at(sender, 65)
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert len(world.server.comments) == 1
+
+
+async def test_what_never_left_is_sent_again(world: World) -> None:
+    """After 2, 4, 8 … s, without a look."""
+    world.server.faults += [unsent, unsent]
+    await world.say("run/1")
+    sender = world.sender()
+    tries = []
+    for moment in (0, 1.9, 2, 5.9, 6):
+        await world.at(sender, moment)
+        tries.append(len(world.server.writes()))
+    assert tries == [1, 1, 2, 2, 3]
+    assert len(world.server.comments) == 1
+    assert world.server.sent("GET") == []
+
+
+@pytest.mark.parametrize("after", ["3600", "Mon, 02 Mar 2026 13:00:00 GMT"])
+async def test_retry_after_is_obeyed(world: World, after: str) -> None:
+    """In seconds or as a date; the installation's other posts wait too, and nobody sleeps."""
+    world.server.faults.append(says(403, "You have exceeded a secondary rate limit", retry_after=after))
+    first = await world.say("run/1")
+    sender = world.sender()
+    await sender.sweep()
+    second = await world.say("run/2", thread=2)
+    await world.at(sender, 10, 3_599)
+    assert len(world.server.writes()) == 1
+    assert [await world.state(row) for row in (first, second)] == [OutboxState.PENDING] * 2
+    await world.at(sender, 3_600, 3_601)
+    assert sorted(world.server.texts() + world.server.texts(2)) == ["run/1\r", "run/2\r"]
+    assert world.clock.slept == []
+
+
+async def test_a_date_in_the_past_is_no_wait(world: World) -> None:
+    """Tried again at once, once."""
+    world.server.faults.append(says(403, "secondary rate limit", retry_after="Mon, 02 Mar 2026 11:00:00 GMT"))
+    await world.say("run/1")
+    await world.at(world.sender(), 0, 0.1)
+    assert len(world.server.comments) == 1
+
+
+async def test_a_secondary_limit_without_a_time(world: World) -> None:
+    """60 s, then 120 more."""
+    limit = says(403, "You have exceeded a secondary rate limit")
+    world.server.faults += [limit, limit]
+    await world.say("run/1")
+    sender = world.sender()
+    tries = []
+    for moment in (0, 59, 60, 179, 180):
+        await world.at(sender, moment)
+        tries.append(len(world.server.writes()))
+    assert tries == [1, 1, 2, 2, 3]
+
+
+async def test_an_unsure_result_holds_back_its_thread_alone(world: World) -> None:
+    """Later results of the thread wait; reactions, commands and other threads do not."""
+    world.server.faults.append(vanished)
+    await world.say("run/1", sequence=1)
+    sender = world.sender()
+    await sender.sweep()
+    later = await world.say("run/2", sequence=2)
+    await world.say("dispatch/3", purpose="command")
+    await world.say("run/4", thread=2, sequence=3)
+    await world.say("dispatch/5", "eyes", purpose="reaction", action="reaction", target=4)
+    await world.at(sender, 1, 89)
+    assert world.server.texts() == ["dispatch/3\r"]
+    assert world.server.texts(2) == ["run/4\r"]
+    assert world.server.reactions == {"/repos/ana/parser/issues/comments/4/reactions": ["eyes"]}
+    assert await world.state(later) is OutboxState.PENDING
+    await world.at(sender, 90)
+    assert world.server.texts() == ["dispatch/3\r", "run/1\r", "run/2\r"]
+
+
+async def test_what_goes_first(world: World) -> None:
+    """Results, then gates, then reactions, then status, whatever was wanted first."""
+    for purpose in ("status", "reaction", "gate", "result"):
+        await world.say(f"run/{purpose}", purpose=purpose)
+    await world.sender(at_once=1).sweep()
+    assert world.server.texts() == ["run/result\r", "run/gate\r", "run/reaction\r", "run/status\r"]
+
+
+async def test_a_burst_is_spread(world: World) -> None:
+    """Ten at once, then one a second; all of them in the end, each once."""
+    for number in range(25):
+        await world.say(f"run/{number}", thread=number + 1)
+    sender = world.sender()
+    counts = []
+    for moment in (0, 0.5, 1, 2, 10, *range(11, 30)):
+        await world.at(sender, moment)
+        counts.append(len(world.server.comments))
+    assert counts[:5] == [10, 10, 11, 12, 20]
+    assert counts[-1] == len(world.server.writes()) == 25
+
+
+async def test_pacing_is_no_failed_try(world: World) -> None:
+    """A row that waited its turn starts its backoff at the beginning."""
+    for number in range(12):
+        await world.say(f"run/{number}", thread=number + 1)
+    sender = world.sender()
+    await sender.sweep()
+    rows = await world.store.read(lambda session: outbox.next_due(session))
+    assert rows == START + timedelta(seconds=1)
+    last = await world.say("run/11", thread=12)
+    assert (await world.row(last)).tries == 0
+
+
+async def test_a_changed_body_is_an_edit(world: World) -> None:
+    """Of the same comment, with its marker."""
+    row_id = await world.say("thread/1", "one pin", purpose="index")
+    sender = world.sender()
+    await sender.sweep()
+    await world.say("thread/1", "two pins", purpose="index")
+    await sender.sweep()
+    assert world.server.texts() == ["two pins\r"]
+    assert MARKER.find(world.server.comments[1]["body"], repository_id=REPOSITORY.id, thread=1) is not None
+    assert world.server.writes()[1] == ("PATCH", "/repos/ana/parser/issues/comments/1")
+    assert await world.state(row_id) is OutboxState.POSTED
+
+
+async def test_an_edit_without_an_answer_is_repeated(world: World) -> None:
+    """Twice is once; nothing is looked for."""
+    await world.say("thread/1", "one pin", purpose="index")
+    sender = world.sender()
+    await sender.sweep()
+    await world.say("thread/1", "two pins", purpose="index")
+    world.server.faults.append(world.server.lost)
+    await world.at(sender, 1, 2, 3)
+    assert [method for method, _ in world.server.writes()] == ["POST", "PATCH", "PATCH"]
+    assert world.server.sent("GET") == []
+
+
+async def test_a_deleted_comment_is_not_edited_for_ever(world: World) -> None:
+    """It is gone; dropped, with the reason."""
+    row_id = await world.say("thread/1", "one pin", purpose="index")
+    sender = world.sender()
+    await sender.sweep()
+    world.server.comments.clear()
+    await world.say("thread/1", "two pins", purpose="index")
+    await world.at(sender, 1, 10)
+    assert await world.state(row_id) is OutboxState.DROPPED
+
+
+async def test_a_body_that_changed_while_it_was_sent(world: World) -> None:
+    """What stands there is the old one: it is edited, also if it was found by its marker only."""
+    world.server.faults.append(world.server.lost)
+    await world.say("thread/1", "one pin", purpose="index")
+    sender = world.sender()
+    await sender.sweep()
+    await world.say("thread/1", "two pins", purpose="index")
+    await world.at(sender, 5)
+    assert world.server.texts() == ["two pins\r"]
+    assert [method for method, _ in world.server.writes()] == ["POST", "PATCH"]
+
+
+async def test_reactions(world: World) -> None:
+    """On a comment or the issue; repeated without harm where no answer came; dropped where there are none."""
+    world.server.faults += [world.server.lost, says(404)]
+    await world.say("dispatch/1", "eyes", purpose="reaction", action="reaction")
+    sender = world.sender(at_once=1)
+    await sender.sweep()
+    none = await world.say("dispatch/2", "rocket", purpose="reaction", action="reaction", target=4)
+    await world.at(sender, 1, 2)
+    assert world.server.reactions == {"/repos/ana/parser/issues/1/reactions": ["eyes"]}
+    assert await world.state(none) is OutboxState.DROPPED
+    assert world.server.sent("GET") == []
+
+
+async def test_what_a_dead_process_was_sending(world: World) -> None:
+    """It is looked for by the next one; said again only if it is not there."""
+    for number, arrived in ((1, True), (2, False)):
+        await world.say(f"run/{number}", thread=number)
+        dead = await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+        assert dead is not None
+        if arrived:
+            slot = Slot("run/1", "result")
+            world.server.add(MARKER.sign("run/1", repository_id=REPOSITORY.id, thread=1, slot=slot))
+    sender = world.sender()
+    await sender.recover()
+    await world.at(sender, 0, 5, 30)
+    assert (world.server.texts(1), world.server.texts(2)) == (["run/1\r"], [])
+    await world.at(sender, 90)
+    assert (world.server.texts(1), world.server.texts(2)) == (["run/1\r"], ["run/2\r"])
+
+
+async def test_a_bug_of_ours_stops_nobody_else(world: World) -> None:
+    """An error that nobody expected: the row is unsure, the others go on."""
+    github = world.github
+
+    def port(thread: Thread) -> object:
+        if thread.number == 1:
+            raise ZeroDivisionError
+        return github.repository(5, REPOSITORY)
+
+    broken = await world.say("run/1")
+    await world.say("run/2", thread=2)
+    sender = Sender(
+        world.store,
+        port,  # type: ignore[arg-type]  # the test's double is only half one
+        MARKER,
+        world.clock,
+        owner="me",
+        mine=lambda _comment: True,
+    )
+    await sender.sweep()
+    assert await world.state(broken) is OutboxState.UNSURE
+    assert world.server.texts(2) == ["run/2\r"]
+
+
+class FullDisk:
+    """A store whose disk refuses the outcome of a call for a while."""
+
+    def __init__(self, store: Store, refusals: int) -> None:
+        self._store = store
+        self.refusals = refusals
+        self.sent = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def write(self, work: Callable[[Session], T]) -> T:
+        if "_claim" not in repr(work) and self.refusals:
+            self.refusals -= 1
+            raise OSError("database or disk is full")
+        return await self._store.write(work)
+
+
+async def test_a_full_disk_doubles_nothing(world: World) -> None:
+    """The outcome of the call is kept until it can be written; the call is not made again."""
+    row_id = await world.say("run/1")
+    sender = world.sender(store=FullDisk(world.store, 3))  # type: ignore[arg-type]  # stands in for the store
+    await sender.sweep()
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert len(world.server.writes()) == 1
+    assert world.clock.slept == [1, 2, 4]
+
+
+async def test_it_runs_by_itself(world: World) -> None:
+    """Woken by what is wanted, without polling; ends when cancelled."""
+    sender = world.sender()
+    loop = asyncio.create_task(sender.run())
+    bell = world.store.bell("posted")
+    for number in range(3):
+        seen = bell.count
+        await world.say(f"run/{number}")
+        await bell.wait(seen, 10)
+        assert len(world.server.comments) == number + 1
+    loop.cancel()
+    with suppress(asyncio.CancelledError):
+        await loop
+    assert loop.cancelled()
+
+
+async def test_pull_requests_are_named_to_the_client(world: World) -> None:
+    """It saves a refused request."""
+    await world.say("run/1")
+
+    def work(session: Session) -> None:
+        thread = threads.find(session, REPOSITORY.id, 1)
+        assert thread is not None
+        thread.is_pull_request = True
+        session.add(thread)
+
+    await world.store.write(work)
+    await world.sender().sweep()
+    assert [mint["permissions"] for mint in world.server.minted] == [{"pull_requests": "write"}]
