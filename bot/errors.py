@@ -13,13 +13,10 @@ BotError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bot.model.finding import Finding
+from bot.finding import Finding
 
 
 class BotError(Exception):

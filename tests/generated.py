@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 
 from bot.workflows.schemas import json_schema
+from tests.docs.parts import PAGES, page
 
 ROOT = Path(__file__).resolve().parents[1]
 
 FILES: Mapping[str, Callable[[], str]] = {
     "config/bot.schema.json": partial(json_schema, "bot"),
     "config/workflow.schema.json": partial(json_schema, "workflow"),
+    # these are written by hand, but for what stands between their markers
+    **{path: partial(page, ROOT / path) for path in PAGES},
 }
 
 

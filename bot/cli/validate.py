@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bot.cli.console import err, out
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.workflows import builtin_files, check
 from bot.workflows.report import FORMATS
 

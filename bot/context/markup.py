@@ -184,6 +184,8 @@ class _Scan:
         if len(tag["name"]) > _LONGEST_NAME:
             self.tally.add("HTML tag", tag.group())
             return ""
+        if not tag["rest"].strip(" \n/"):
+            return tag.group()
         kept: list[str] = []
         dropped: list[str] = []
         for attribute in _ATTRIBUTE.finditer(tag["rest"]):

@@ -14,10 +14,6 @@ from bot.context.versions import EDITED_KNOWN, Versions
 from bot.model.slot import Slot
 from bot.model.thread import Comment, Issue
 
-#: texts are kept of this many mentionable comments for each one of the window, so that a step that sees only what
-#: writers wrote can look past what others wrote
-_REACH = 4
-
 #: what a comment of ours is for: the slot that its verified marker names (parts of one slot count once), or its purpose
 #: alone; None for everybody else's
 IsOurs = Callable[[Comment], Slot | str | None]
@@ -31,6 +27,7 @@ class _Found:
     versions: Versions
     is_ours: IsOurs
     is_command_only: Callable[[str], bool]
+    reach: int
     pinned: frozenset[int] = field(default_factory=frozenset)
     examined: dict[int, Message] = field(default_factory=dict)
 
@@ -46,22 +43,32 @@ async def read_thread(
     pins: Sequence[PinnedComment] = (),
     is_ours: IsOurs,
     is_command_only: Callable[[str], bool],
+    reach: int | None = None,
 ) -> ThreadSnapshot:
     """At most three reads in all, for 10 comments and for 10,000.
 
     `known_count` is the payload's number of comments (0: not known, the issue's own is taken). `is_command_only` says
     of a comment's text that it only holds a built-in command or an answer to a gate. `window` 0 reads the issue alone.
+    `reach` is how many mentionable comments keep their text, so that a step that sees only what writers wrote can look
+    past what others wrote (default: twice the window; more is wise where strangers comment and a step is risky).
     Raises what the reader raises: NotFound for a thread that was deleted or transferred.
     """
     issue = await reader.issue(number)
     stored = Versions(versions)
     places = _Places(anchor, issue.created_at)
-    found = _Found(Pages(), stored, is_ours, is_command_only, frozenset(pin.comment.id for pin in pins))
+    found = _Found(
+        Pages(),
+        stored,
+        is_ours,
+        is_command_only,
+        max(window, reach or 2 * window),
+        frozenset(pin.comment.id for pin in pins),
+    )
     if window:
 
         def enough(pages: Pages) -> bool:
             found.pages = pages
-            messages = _messages(found, places, window)
+            messages = _messages(found, places)
             return (
                 len({m.unit for m in messages if not m.out and not _foreign_bot(m) and m.id not in found.pinned})
                 >= window
@@ -82,7 +89,7 @@ async def read_thread(
         issue_removed=body_removed,
         anchor=anchor,
         window=window,
-        messages=tuple(_messages(found, places, window)),
+        messages=tuple(_messages(found, places)),
         pins=shown_pins,
         notes=(*body_notes, *notes),
         reads=reads,
@@ -113,7 +120,7 @@ class _Places:
         return versions.as_of(comment, self._anchor)
 
 
-def _messages(found: _Found, places: _Places, window: int) -> list[Message]:
+def _messages(found: _Found, places: _Places) -> list[Message]:
     """Every comment known to stand before the anchor, and the anchor's, oldest first."""
     read = found.pages.comments
     gone = found.versions.deleted | {i for i in found.versions.ids if i not in read and found.pages.covers(i)}
@@ -135,10 +142,10 @@ def _messages(found: _Found, places: _Places, window: int) -> list[Message]:
             continue
         if comment.minimized:
             message = _message(comment, out="minimised")
-        elif max(len(units), bots) >= window * _REACH:
+        elif len(units) >= found.reach:
             message = _message(comment, out="beyond window")
         else:
-            message = found.examined.get(comment.id) or _examined(comment, found, places)
+            message = found.examined.get(comment.id) or _examined(comment, found, places, bots_full=bots >= found.reach)
             found.examined[comment.id] = message
         if not message.out and message.id not in found.pinned:
             if _foreign_bot(message):
@@ -150,12 +157,15 @@ def _messages(found: _Found, places: _Places, window: int) -> list[Message]:
     return messages
 
 
-def _examined(comment: Comment, found: _Found, places: _Places) -> Message:
+def _examined(comment: Comment, found: _Found, places: _Places, *, bots_full: bool) -> Message:
     """One comment as it stood, with what keeps it from being shown, if anything does."""
     purpose, group = _ours(comment, found)
     message = replace(_message(comment), purpose=purpose, group=group)
     if purpose not in (None, "result"):
         return replace(message, out=f"own {purpose}")
+    if bots_full and _foreign_bot(message):
+        # as many are kept as any policy could show; they take no place from people
+        return replace(message, out="other bot")
     then, note = places.as_of(comment, found.versions)
     clean = sanitise(then.body)
     message = replace(message, bytes=_size(then.body), updated_at=then.updated_at, removed=clean.removed, note=note)
@@ -212,7 +222,7 @@ def _pins(found: _Found, issue: Issue, pins: Sequence[PinnedComment]) -> tuple[t
     # the issue's own word about its pin is the newest; what it does not name any more was unpinned
     now = [issue.pinned_comment] if issue.pinned_comment else [c for c in read.values() if c.pinned]
     native = [_native(comment, pins) for comment in now]
-    stored = [pin for pin in pins if pin.native and not now]
+    stored = [pin for pin in pins if pin.native]
     merged, notes = merge(
         [pin for pin in pins if not pin.native], [*stored, *native], current=current, deleted=gone - set(_ids(now))
     )

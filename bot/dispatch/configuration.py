@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.errors import ConfigurationError, NotFound
+from bot.finding import Finding
 from bot.github import RepositoryClient
-from bot.model.finding import Finding
 from bot.model.thread import Repository
 from bot.workflows import Configuration, Memo
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -210,9 +210,11 @@ class Intake:
         looked = _Looked()
         for ordinal, mention in enumerate(found):
             command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS)
+            if configured.configuration is None:  # what was meant cannot be told while the names are not known
+                command = replace(command, suggestion=None)
             rules = Rules(_needed(configured, command), identity.login, allow_bots=usable.bot.allow_bots)
-            since = delivery.trying_since or delivery.received_at
             now = self._p.clock.now()
+            since = delivery.trying_since or now
             match await authorise(roles, event.repository, event.sender, rules, since=since, now=now):
                 case Allowed(role=role):
                     looked.asked.append(Asked(ordinal, command, role))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from bot import log
-from bot.engine.assembly import Assembler
-from bot.engine.budget import Spent, left
+from bot.engine.assembly import Bench, assemble_step
 from bot.engine.commit import Begun, Terms, attach
+from bot.engine.grant import environment, own_variables, step_limits
 from bot.engine.graph import End
+from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
 from bot.engine.tools import Tools, repository_of
@@ -27,14 +28,10 @@ from bot.store import Session
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
-from bot.workspace import Workspace, allowed_env
+from bot.workspace import Workspace
 
 _log = log.get("engine")
 
-#: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
-REQUESTS = 50
-#: tokens of a step where nothing sets a limit
-TOKENS = 400_000
 #: a role read this recently, when the dispatch was accepted, is not asked again at the start
 FRESH = timedelta(seconds=10)
 
@@ -53,7 +50,7 @@ class Desk:
 
     def __init__(self, tools: Tools) -> None:
         self._t = tools
-        self._assembler = Assembler(tools)
+        self._reading = Reading(tools)
         self._reporter = Reporter(tools.speaker)
 
     async def terms(self, rows: RunRows) -> Terms:
@@ -127,15 +124,19 @@ class Desk:
 
     async def _ask(self, begun: Begun, terms: Terms, step: AgentStep, place: _Place, seconds: float) -> Outcome:
         agent = terms.configuration.agents[step.agent]
-        limits = self._limits(step, terms, begun.rows.attempts, seconds)
+        limits = step_limits(step, terms.budget, begun.rows.attempts, seconds)
         if (barred := self._t.runners.check(_probe(agent, limits))) is not None:
             return barred
-        context = await self._assembler.context(
-            begun,
-            terms,
+        client = self._client(begun.rows)
+        context = await assemble_step(
+            Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, self._t.handle()),
+            begun.rows,
+            terms.configuration,
+            terms.workflow,
             step,
             agent,
-            client=self._client(begun.rows),
+            snapshot=await self._reading.thread(begun.rows, terms, client),
+            role_of=self._reading.role_of(client),
             workspace=place.workspace,
             env=place.env,
             scope=place.scope,
@@ -156,15 +157,6 @@ class Desk:
             runners=self._t.runners,
         )
 
-    def _limits(self, step: Step, terms: Terms, attempts: Sequence[Attempt], seconds: float) -> Limits:
-        allowance = left(terms.budget, Spent.of(attempts)).within(step.budget)
-        return Limits(
-            tokens=allowance.tokens if allowance.tokens is not None else TOKENS,
-            requests=REQUESTS,
-            usd=allowance.usd,
-            seconds=seconds,
-        )
-
     @asynccontextmanager
     async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[_Place]:
         rows, step = begun.rows, begun.step
@@ -180,22 +172,14 @@ class Desk:
         async with self._t.workspaces.open(
             mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
         ) as workspace:
-            own = {
-                "BOT_RUN_ID": rows.run.id,
-                "BOT_STEP_ID": step.id,
-                "BOT_WORKSPACE": str(workspace.path),
-                "BOT_ISSUE_NUMBER": str(thread.number),
-                "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
-            }
+            own = own_variables(rows, step, workspace)
             shared = self._environment(terms.configuration.bot.workspace.env)
             values = scope(rows, terms.workflow, url="", attempt=begun.attempt.number)
             yield _Place(workspace, {**shared, **own}, values)
 
     def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
         """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""
-        given = {name: value for name, value in names.items() if value is not None}
-        wanted = [name for name, value in names.items() if value is None]
-        return {**given, **allowed_env(wanted, self._t.export_env, self._t.environ)}
+        return environment(names, self._t.export_env, self._t.environ)
 
     def _client(self, rows: RunRows) -> RepositoryClient:
         return self._t.github.repository(rows.thread.installation_id, repository_of(rows.thread))

@@ -14,10 +14,10 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from bot.errors import ConfigurationError, Forbidden, NotFound
+from bot.finding import Finding
 from bot.github import parse
 from bot.github.cache import Bounded
 from bot.github.channel import Channel, read
-from bot.model.finding import Finding
 
 FOLDER = ".github"
 FILE = ".github/bot.yml"

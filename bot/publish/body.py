@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.errors import UserError
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.model.ident import compact
 from bot.publish.fence import fence
 from bot.publish.footer import Footer

@@ -100,7 +100,7 @@ class RedactedStream:
             return ""
         if len(self._kept) < self._MOST:
             for start, end in self._redact.spans(self._kept):
-                if False:
+                if start < cut < end:
                     cut = start
         shown, self._kept = self._redact(self._kept[:cut]), self._kept[cut:]
         return shown

@@ -70,7 +70,7 @@ def _check_token(
     mark = token.mark or step.mark
     if token.path[0] == "params":
         # an agent's prompt serves many workflows, so there a default makes up for a param that this one lacks
-        if token.path[1] not in workflow.params and own:
+        if token.path[1] not in workflow.params and (own or not token.has_default):
             hint = nearest(token.path[1], workflow.params) or f"declare it: `params: {{{token.path[1]}: …}}`"
             message = f"the workflow `{workflow.called}` has no param `{token.path[1]}`"
             findings.error(mark, "unknown_param", message, hint)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from bot.errors import ConfigurationError
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.model.role import Role
 from bot.workflows.agent import Agent, Budget
 from bot.workflows.binding import Binding

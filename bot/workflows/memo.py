@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.workflows.configuration import Configuration, check
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from bot.model.finding import Finding
+from bot.finding import Finding
 
 
 def as_text(findings: Iterable[Finding]) -> str:

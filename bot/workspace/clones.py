@@ -183,7 +183,7 @@ class _Clone:
                 except OperatorError:
                     if last:
                         raise
-                    # objects are missing, or worse: the remote has them all
+                    # half a mirror, or objects are missing: the remote has them all
                     await mirror.discard()
         state = _State(repository_id=repository_id, ref=ref, commit=at, git=made, clean=True)
         _save(self._run, state)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot.errors import NotFound, OperatorError
 from bot.workspace.folder import discard
-from bot.workspace.git import Credential, Git, failure, fault
+from bot.workspace.git import Credential, Git
 
 #: seconds between two looks at a lock that another process holds
 _LOOK = 0.05
@@ -19,7 +19,11 @@ _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
 class Mirror:
-    """A mirror whose lock is held."""
+    """A mirror whose lock is held.
+
+    A kill in the middle may leave it so that git fails in it (OperatorError, not what the remote said): whoever gets
+    that discards it and asks once more.
+    """
 
     def __init__(self, path: Path, git: Git) -> None:
         self.path = path
@@ -72,20 +76,11 @@ class Mirror:
         return found.exit_code == 0
 
     async def _fetch(self, url: str, token: Callable[[], Awaitable[str]], *what: str) -> None:
-        """Fetch into the mirror; one that git cannot use (a kill in the middle) is made anew, once."""
         credential = Credential(url, await token())
         options, refs = [w for w in what if w.startswith("--")], [w for w in what if not w.startswith("--")]
         args = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *options, "--", url, *refs)
-        for last in (False, True):
-            await self._create()
-            done = await self._git.attempt(*args, cwd=self.path, credential=credential, protocols=(url.split(":")[0],))
-            if done.exit_code == 0:
-                return
-            if error := fault(done):
-                raise error
-            if last:
-                raise failure(args, done)
-            await discard(self.path)
+        await self._create()
+        await self._git.run(*args, cwd=self.path, credential=credential, protocols=(url.split(":")[0],))
 
     async def _create(self) -> None:
         if (self.path / "HEAD").is_file() and (self.path / "objects").is_dir():

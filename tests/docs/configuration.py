@@ -22,13 +22,14 @@ from bot.workflows.defaults import Defaults
 from bot.workflows.node import Node
 from bot.workflows.slots import Slot
 from bot.workflows.step import ExecInput
-from bot.workflows.workflow import Triggers
 from tests.docs.markdown import codes, table
 
 #: words for a reference to another table
 _LINKS: Mapping[str, str] = {
     "Agent": "[agent](#an-agent)",
     "Workflow": "[workflow](#a-workflow)",
+    "AgentStep": "[`agent` step](#a-step-of-kind-agent)",
+    "RunStep": "[`run` step](#a-step-of-kind-run)",
     "ExecInput": "[exec input](#an-exec-input)",
     "Budget": "[budget](#budgets-retries-defaults)",
     "Retry": "[retry](#budgets-retries-defaults)",
@@ -95,7 +96,7 @@ def _value(schema: Mapping[str, Any]) -> str:
             words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true`, `false`"}
             return words[str(kind)]
         case _:
-            return "step" if "discriminator" in schema else "value"
+            return "value"
 
 
 def _default(schema: Mapping[str, Any]) -> str:
@@ -120,7 +121,6 @@ KEYS: Mapping[str, Callable[[], str]] = {
     "bot": partial(keys, BotFile),
     "agent": partial(keys, Agent),
     "workflow": partial(keys, Workflow),
-    "on": partial(keys, Triggers),
     "agent-step": partial(keys, AgentStep),
     "run-step": partial(keys, RunStep),
     "input": partial(keys, ExecInput),
@@ -151,5 +151,3 @@ def _models() -> set[type[Node]]:
                 found.add(model)
                 todo.append(model)
     return found
-
-

@@ -1,8 +1,8 @@
 """The generated parts of the documentation: each stands between two markers that name it.
 
-    <!-- generated: NAME -->
-    …
-    <!-- /generated -->
+<!-- generated: NAME -->
+…
+<!-- /generated -->
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **{f"keys-{name}": part for name, part in configuration.KEYS.items()},
     "finding-codes": codes.findings,
     "failure-codes": codes.failures,
+    "example-bot-yml": example.configuration,
     "example-prompt": example.prompt,
     "example-manifest": example.manifest,
 }

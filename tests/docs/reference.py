@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping
 from enum import StrEnum
 
-import click
 import typer.main
+from typer.core import TyperGroup
 
 from bot.context import RULES
 from bot.dispatch.builtins import BUILTINS
@@ -21,11 +21,13 @@ from tests.docs.configuration import slots_in_use
 from tests.docs.markdown import code, codes, table
 
 _PURPOSES: Mapping[Purpose, str] = {
-    Purpose.READ: "reading the thread, roles and the configuration",
+    Purpose.READ: "reading issues, roles and the configuration",
+    Purpose.READ_PULL: "reading pull requests",
     Purpose.POST: "comments and reactions on issues",
     Purpose.POST_PULL: "comments and reactions on pull requests",
     Purpose.GIT: "cloning",
 }
+_ON_PULLS = {Purpose.READ_PULL, Purpose.POST_PULL}
 #: as GitHub's page for an App's permissions calls them
 _PERMISSIONS = {
     "contents": "Contents",
@@ -54,7 +56,9 @@ def permissions() -> str:
     for name in sorted({name for wanted in PERMISSIONS.values() for name in wanted}):
         purposes = {purpose: wanted[name] for purpose, wanted in PERMISSIONS.items() if name in wanted}
         level = "write" if "write" in purposes.values() else "read"
-        uses = "; ".join(_PURPOSES[purpose] for purpose in purposes)
+        uses = ", ".join(_PURPOSES[purpose] for purpose in purposes)
+        if set(purposes) <= _ON_PULLS:
+            uses += "; not needed where only issues are served"
         rows.append((_PERMISSIONS[name], {"read": "Read-only", "write": "Read and write"}[level], uses))
     return table(("repository permission", "access", "for"), rows)
 
@@ -70,7 +74,7 @@ def cli() -> str:
     from bot.cli.main import app  # late: it brings the whole product
 
     group = typer.main.get_command(app)
-    assert isinstance(group, click.Group) or hasattr(group, "commands")
+    assert isinstance(group, TyperGroup)
     rows = []
     for name, command in group.commands.items():
         words = [name]

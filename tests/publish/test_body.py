@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bot.errors import ConfigurationError, UserError
+from bot.finding import Finding
 from bot.model.context import CommentRecord, InputRecord, Manifest
-from bot.model.finding import Finding
 from bot.model.outcome import Usage
 from bot.publish import body
 from bot.publish.fence import fence

@@ -37,7 +37,7 @@ async def test_a_failed_step_ends_the_run_and_says_what_to_do(stage: Stage) -> N
     assert "`boom` failed: `command_failed`" in answer
     assert "exited with 3" in answer
     assert "last words" in answer
-    assert ".github/bot.yml line 15" in answer
+    assert "Mend the command in `.github/bot.yml line 16`" in answer
     assert "never" not in answer
     assert stage.reactions(asked) == ["confused", "eyes"]
 

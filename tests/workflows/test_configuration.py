@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.errors import ConfigurationError, UserError
 from bot.model.role import Role
-from bot.workflows import AgentStep, ExecInput, RunStep, builtin_files, check, load
+from bot.workflows import AgentStep, Budget, ExecInput, RunStep, builtin_files, check, load
 from tests.workflows.yaml_cases import BOT, configured, findings, marked, only, place
 
 SMALLEST = """\
@@ -212,6 +212,13 @@ def test_places_for_messages_at_run_time() -> None:
     assert code.task is not None
     with pytest.raises(UserError, match=r"`steps\.make\.output` in \.github/bot\.yml line 48"):
         code.task.render({})
+
+
+def test_budgets_combine_key_by_key() -> None:
+    """One fills in what the other leaves out; or the tighter of both holds."""
+    own, other = Budget(usd=3, tokens=10), Budget(usd=1, minutes=5)
+    assert own.over(other) == Budget(usd=3, tokens=10, minutes=5)
+    assert own.within(other) == Budget(usd=1, tokens=10, minutes=5)
 
 
 def test_roles() -> None:

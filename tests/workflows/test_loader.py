@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.workflows import loader
 from bot.workflows.findings import Findings
 from bot.workflows.loader import Document
@@ -209,6 +209,7 @@ def test_a_missing_key_stands_where_its_owner_does() -> None:
         ("a: |\n  one\n   two ${{ b }}\n", 3, 8),
         ("a: >-\n\n    one\n    two ${{ b }}", 4, 9),
         ("a: one\n   two ${{ b }}", 2, 8),
+        ("\ufeffa: ${{ b }}", 1, 4),
         ("a: 'é ''x'' ${{ b }}'", 1, 13),
         ('a: "\\u00e9 ${{ b }}"', 1, 12),
         # an escape hides the token from the text: the place of the scalar serves

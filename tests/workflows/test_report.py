@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.workflows.report import FORMATS
 
 FINDINGS = (

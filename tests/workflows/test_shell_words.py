@@ -41,6 +41,7 @@ def reasons(text: str) -> list[str]:
         "echo a#b @",
         "echo > @",
         "echo 2>@ x",
+        ">@ date",
         "cat <<< @",
         "cat <@",
         "(cd x && make @)",
@@ -153,6 +154,7 @@ def test_words_behind_the_code_are_data() -> None:
     assert code_argument(["bash", "-c", "-x"])
     assert not code_argument(["bash", "-c", 'echo "$1"'])
     assert not code_argument(["bash", "script.sh"])
+    assert code_argument(["deno", "eval"])
 
 
 @pytest.mark.parametrize("value", ["", "a b", "it's", "\\", "$(x)`y`", "a\nb", "\n'\\n\\", "~", "*", "é\r\t", "{a,b}"])

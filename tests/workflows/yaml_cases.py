@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.model.finding import Finding
+from bot.finding import Finding
 from bot.workflows import Configuration, check, load
 
 BOT = ".github/bot.yml"

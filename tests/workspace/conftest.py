@@ -44,12 +44,16 @@ async def isolated() -> Sandbox:
 
 
 class GitServer:
-    """Serves the bare repositories in a folder to whoever knows the token. `status` makes every answer that status."""
+    """Serves the bare repositories in a folder to whoever knows the token. `status` makes every answer that status.
+
+    `location` is where a redirecting status leads to.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.token = "ghs_canaryToken0123456789"
         self.status = 0
+        self.location = ""
         self.requests: list[str] = []
         self.headers: list[str] = []
         outer = self
@@ -91,6 +95,8 @@ class GitServer:
         if status != 200:
             request.send_response(status)
             request.send_header("Content-Length", "0")
+            if self.location:
+                request.send_header("Location", self.location + request.path)
             if status == 401:
                 request.send_header("WWW-Authenticate", 'Basic realm="git"')
             request.end_headers()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
 import os
 import shutil
 from collections.abc import Callable
@@ -347,13 +348,13 @@ async def test_the_mirror_fetches_only_what_is_new(runs: Runs, origin: Origin) -
     origin.commit({}, ref="refs/heads/a")
     async with runs.open():
         pass
-    packs = set((runs.mirror / "objects").rglob("*"))
+    made = (runs.mirror / "HEAD").stat().st_ino
     origin.git("push", "--quiet", "origin", ":refs/heads/a")
     forced = origin.commit({"a/b.txt": "1\n"}, ref="refs/heads/a/b")
     async with runs.open("a/b", run="r2") as workspace:
         assert workspace.commit == forced
         assert origin.git("branch", "-r", cwd=workspace.path).split() == ["origin/a/b", "origin/main"]
-    assert packs <= set((runs.mirror / "objects").rglob("*"))
+    assert (runs.mirror / "HEAD").stat().st_ino == made
 
 
 @pytest.mark.parametrize("how", ["no objects", "no head", "empty", "locked", "bad refs", "a file"])
@@ -407,6 +408,20 @@ async def test_many_runs_of_one_repository_at_once(runs: Runs, origin: Origin) -
 
     seen = await asyncio.gather(*(one(which, f"{i}-{n}") for i, which in enumerate((runs, other)) for n in range(3)))
     assert seen == [CLEAN] * 6
+
+
+async def test_another_process_s_lock_is_waited_for(runs: Runs, origin: Origin) -> None:
+    runs.mirror.parent.mkdir(parents=True)
+    with open(runs.data / "mirrors" / "7.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        opened = runs.open()
+        opening = asyncio.ensure_future(opened.__aenter__())
+        done, _ = await asyncio.wait({opening}, timeout=0.5)
+        assert not done
+        assert runs.server.requests == []
+    workspace = await opening
+    assert files(workspace.path) == CLEAN
+    await opened.__aexit__(None, None, None)
 
 
 async def test_a_cancelled_fetch_leaves_a_mirror_that_works(

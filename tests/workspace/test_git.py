@@ -102,6 +102,28 @@ async def test_the_token_goes_to_its_own_address_only(server: GitServer, origin:
     assert set(server.headers) == {""}
 
 
+async def test_a_redirect_is_not_followed(server: GitServer, origin: Origin, tmp_path: Path) -> None:
+    """Wherever it leads, the token was not meant for it."""
+    other = GitServer(server.root)
+    server.status, server.location = 302, other.origin
+    with pytest.raises(NotFound):
+        await fetch(Git(), server, tmp_path)
+    other.close()
+    assert other.requests == []
+
+
+async def test_a_git_that_shows_the_token_is_scrubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does that was told to trace."""
+    fake = tmp_path / "git"
+    fake.write_text("#!/bin/sh\nenv >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    credential = Credential("https://github.com/o/r.git", TOKEN)
+    done = await Git().attempt("fetch", cwd=tmp_path, credential=credential)
+    assert "Authorization: Basic ***" in done.stderr
+    assert TOKEN not in done.stderr
+
+
 async def test_the_machine_s_configuration_counts_for_nothing(
     server: GitServer, origin: Origin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,151 @@
+"""A thread in a file, and the rows of a run that is in no database: what `threadsmith run` works on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bot.context import Anchor, PinnedComment, ThreadSnapshot, read_thread
+from bot.dispatch import is_builtin_only
+from bot.errors import UserError
+from bot.github import parse
+from bot.model.role import Role
+from bot.model.thread import Account, Comment, CommentPage, Issue, Repository
+from bot.store.runs import RunRows
+from bot.store.tables import Dispatch, Frame, Run, Snapshot, Thread
+
+_SHAPE = 'a thread file is {"issue": {…}, "comments": [{…}, …]} in the shapes of GitHub\'s REST API'
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFile:
+    """The thread; `request` is what was asked, `roles` of people by login, `pins` ids of comments."""
+
+    issue: Issue
+    comments: tuple[Comment, ...]
+    repository: Repository
+    request: str
+    roles: Mapping[str, Role]
+    pins: frozenset[int]
+
+    @classmethod
+    def read(cls, path: Path) -> ThreadFile:
+        """Raises `UserError` for what is no thread file."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(data, dict):
+                raise UserError("thread_file", f"{path} is no JSON object", _SHAPE)
+            owner = Account(1, "local", "Organization")
+            given = data.get("repository")
+            return cls(
+                issue=parse.issue(data.get("issue")),
+                comments=tuple(parse.comment(each) for each in data.get("comments", [])),
+                repository=parse.repository(given) if given else Repository(1, owner, "repository"),
+                request=str(data.get("request", "")),
+                roles={login: Role(role) for login, role in data.get("roles", {}).items()},
+                pins=frozenset(data.get("pins", [])),
+            )
+        except OSError as error:
+            raise UserError("thread_file", f"cannot read {path}: {error.strerror}", _SHAPE) from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UserError("thread_file", f"{path}: {error}", _SHAPE) from error
+
+    def role(self, account: Account) -> Role:
+        """A person's role; read where the file does not say."""
+        return self.roles.get(account.login, Role.READ)
+
+    async def snapshot(self, window: int, handles: tuple[str, ...]) -> ThreadSnapshot:
+        """The thread as it stands now, nothing left out after any anchor."""
+        now = datetime.now(UTC)
+        pins = [PinnedComment(c, "local", now, role=Role.WRITE) for c in self.comments if c.id in self.pins]
+        return await read_thread(
+            _Reader(self),
+            number=self.issue.number,
+            anchor=Anchor(None, now),
+            window=window,
+            known_count=len(self.comments),
+            pins=pins,
+            is_ours=lambda _comment: None,
+            is_command_only=lambda text: is_builtin_only(text, handles),
+        )
+
+
+class _Reader:
+    """The port that threads are read through, on a file."""
+
+    def __init__(self, file: ThreadFile) -> None:
+        self._file = file
+
+    async def issue(self, number: int) -> Issue:
+        return self._file.issue
+
+    async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage:
+        items = self._file.comments
+        last = max(1, -(-len(items) // per_page))
+        return CommentPage(items[(page - 1) * per_page : page * per_page], last)
+
+
+def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapping[str, str]) -> RunRows:
+    """The rows of one run, in memory only."""
+    now = datetime.now(UTC)
+    repository, issue = file.repository, file.issue
+    thread = Thread(
+        repository_id=repository.id,
+        number=issue.number,
+        issue_id=issue.id,
+        installation_id=0,
+        owner_id=repository.owner.id,
+        owner=repository.owner.login,
+        name=repository.name,
+        default_branch=repository.default_branch,
+        private=repository.private,
+        is_pull_request=issue.is_pull_request,
+    )
+    snapshot = Snapshot(repository_id=repository.id, commit="", files=dict(files), created_at=now)
+    trigger: dict[str, Any] = {
+        "name": "local",
+        "text": file.request,
+        "actor": "local",
+        "comment_id": None,
+        "url": issue.url,
+        "at": now.isoformat(),
+    }
+    dispatch = Dispatch(
+        thread_id=thread.id,
+        delivery_id="local",
+        sequence=1,
+        snapshot_id=snapshot.id,
+        actor_id=0,
+        actor="local",
+        actor_role=Role.WRITE,
+        request=file.request,
+        command=workflow,
+        params=dict(params),
+        trigger=trigger,
+        issue={
+            "number": issue.number,
+            "title": issue.title,
+            "body": issue.body,
+            "author": issue.author.login,
+            "labels": list(issue.labels),
+            "url": issue.url,
+            "state": issue.state,
+            "is_pull_request": issue.is_pull_request,
+        },
+        created_at=now,
+    )
+    run = Run(
+        dispatch_id=dispatch.id,
+        thread_id=thread.id,
+        snapshot_id=snapshot.id,
+        number=1,
+        sequence=1,
+        workflow=workflow,
+        queued_at=now,
+        started_at=now,
+    )
+    return RunRows(run, dispatch, thread, snapshot, [Frame(run_id=run.id)], [])

@@ -1,0 +1,232 @@
+"""`threadsmith run`: a workflow on a thread from a file, on this machine. Nothing is posted anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.app import providers
+from bot.cli.console import console, err, out, settings
+from bot.cli.local import ThreadFile, rows
+from bot.cli.validate import read_files
+from bot.context import ThreadSnapshot
+from bot.engine.assembly import Bench, assemble_step
+from bot.engine.grant import environment, own_variables, step_limits
+from bot.engine.scope import scope
+from bot.errors import UserError
+from bot.model.outcome import Done, Failed, Outcome, Usage
+from bot.model.role import Role
+from bot.model.state import AttemptState
+from bot.model.thread import Account
+from bot.publish import Redactor
+from bot.runners import Runners
+from bot.settings import Settings
+from bot.steps import perform_agent, perform_run
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt
+from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, builtin_files, load
+from bot.workspace import Sandbox, Workspace, open_sandbox
+
+
+def run(
+    workflow: Annotated[str, typer.Argument(help="Agent or workflow of the configuration.")],
+    thread: Annotated[Path, typer.Option(help="The thread: a JSON file in GitHub's REST shapes.")],
+    config: Annotated[Path, typer.Option(help="A repository; its files are configuration and workspace.")] = Path(),
+    param: Annotated[list[str] | None, typer.Option(help="key=value, repeatable.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask no model: print what it would be given.")] = False,
+) -> None:
+    """Run a workflow here and print what it says; with --dry-run print the prompts instead of asking models."""
+    found, _ = settings()
+    file = ThreadFile.read(thread)
+    files, findings = read_files(config)
+    if findings:
+        raise UserError(findings[0].code, f"{findings[0].file}: {findings[0].message}", findings[0].hint)
+    configuration = load(files, builtin_files())
+    chosen = configuration.workflow_for(workflow)
+    if chosen is None:
+        known = ", ".join(configuration.names())
+        raise UserError(
+            "unknown_workflow", f"`{workflow}` is neither an agent nor a workflow here", f"there are: {known}"
+        )
+    transient = rows(file, workflow, _params(param or (), chosen), files)
+    if not asyncio.run(_play(found, file, configuration, chosen, transient, config, dry_run)):
+        raise typer.Exit(1)
+
+
+def _params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for each in given:
+        key, sign, value = each.partition("=")
+        if not sign or key not in workflow.params:
+            known = ", ".join(workflow.params) or "none"
+            raise UserError("unknown_param", f"`{each}` names no param of this workflow", f"declared: {known}")
+        params[key] = value
+    return params
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """What the steps of one local run share."""
+
+    settings: Settings
+    file: ThreadFile
+    configuration: Configuration
+    workflow: Workflow
+    rows: RunRows
+    snapshot: ThreadSnapshot
+    sandbox: Sandbox
+    runners: Runners
+    workspace: Workspace
+    dry_run: bool
+
+
+async def _play(
+    found: Settings,
+    file: ThreadFile,
+    configuration: Configuration,
+    workflow: Workflow,
+    transient: RunRows,
+    config: Path,
+    dry_run: bool,
+) -> bool:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadsmith-", dir=_real_tmp())))
+        sandbox = await open_sandbox(found.sandbox)
+        runners = await stack.enter_async_context(Runners(providers(found), sandbox, found.default_model or None))
+        bot = configuration.bot
+        local = _Local(
+            found,
+            file,
+            configuration,
+            workflow,
+            transient,
+            await file.snapshot(bot.history_comment_count, bot.mention or ("@bot",)),
+            sandbox,
+            runners,
+            await asyncio.to_thread(_copy, config, folder / "workspace"),
+            dry_run,
+        )
+        for step in workflow.steps:
+            err(f"{step.id} ({step.kind}) …")
+            with console(stderr=True).status(f"{step.id} is under way"):
+                outcome = await _step(local, step)
+            if not _record(local, step, outcome):
+                return False
+    return True
+
+
+def _real_tmp() -> str:
+    """Commands are given real paths; on some systems the temporary folder is a link."""
+    return os.path.realpath(tempfile.gettempdir())
+
+
+def _copy(config: Path, target: Path) -> Workspace:
+    """A copy to work in: a step must not touch the files it was started from."""
+    top = (config.parent if config.is_file() else config).resolve()
+    skipped = shutil.ignore_patterns(".venv", "node_modules", "__pycache__")
+    shutil.copytree(top, target, symlinks=True, ignore=skipped)
+    return Workspace(target, None, "read")
+
+
+async def _step(local: _Local, step: Step) -> Outcome:
+    found = local.settings
+    bot = local.configuration.bot
+
+    def resolve(names: Mapping[str, str | None]) -> dict[str, str]:
+        return environment(names, found.export_env, os.environ)
+
+    env = {**resolve(bot.workspace.env), **own_variables(local.rows, step, local.workspace)}
+    values = scope(local.rows, local.workflow, url="", attempt=1)
+    try:
+        match step:
+            case RunStep():
+                return await perform_run(
+                    step.argv(values).argv,
+                    cwd=local.workspace.path,
+                    env={**env, **resolve(step.environment(values))},
+                    timeout=step.timeout,
+                    sandbox=local.sandbox,
+                    where=str(step.mark),
+                )
+            case AgentStep():
+                return await _ask(local, step, env, values, resolve)
+    except UserError as error:
+        return Failed(error.code, error.message, error.hint, stderr=error.detail)
+
+
+async def _ask(
+    local: _Local, step: AgentStep, env: Mapping[str, str], values: Mapping[str, object], resolve: object
+) -> Outcome:
+    agent = local.configuration.agents[step.agent]
+
+    async def role_of(account: Account) -> Role:
+        return local.file.role(account)
+
+    bench = Bench(
+        sandbox=local.sandbox,
+        runners=local.runners,
+        nonce_key=b"local",
+        redact=Redactor(local.settings.secrets),
+        handle="@bot",
+    )
+    context = await assemble_step(
+        bench,
+        local.rows,
+        local.configuration,
+        local.workflow,
+        step,
+        agent,
+        snapshot=local.snapshot,
+        role_of=role_of,
+        workspace=local.workspace,
+        env=env,
+        scope=values,
+        resolve=resolve,
+    )
+    if local.dry_run:
+        out(f"{context.system}\n{context.prompt}")
+        tokens = context.manifest.tokens
+        return Done(f"(dry run: {step.agent} was not asked; its prompt has about {tokens:,} tokens)", usage=Usage())
+    limits = step_limits(
+        step, local.configuration.budget_for(local.workflow).within(Budget()), local.rows.attempts, step.timeout
+    )
+    return await perform_agent(
+        step.agent, agent, context, limits=limits, cwd=local.workspace.path, env=env, runners=local.runners
+    )
+
+
+def _record(local: _Local, step: Step, outcome: Outcome) -> bool:
+    """Print what a step came to and keep it for the next; False where the run ends."""
+    now = datetime.now(UTC)
+    attempt = Attempt(
+        run_id=local.rows.run.id,
+        frame_id=local.rows.root.id,
+        step=step.id,
+        kind=step.kind,
+        number=1,
+        started_at=now,
+        ended_at=now,
+    )
+    local.rows.attempts.append(attempt)
+    if isinstance(outcome, Done):
+        attempt.state, attempt.output, attempt.exit_code = AttemptState.SUCCESS, outcome.output, outcome.exit_code
+        out((outcome.output or "").rstrip("\n"))
+        return True
+    if isinstance(outcome, Failed):
+        err(f"{step.id} failed: {outcome.code}: {outcome.message}")
+        for line in (outcome.stderr, outcome.hint):
+            if line:
+                err(line)
+    else:
+        err(f"{step.id}: {outcome.message}; try again later")
+    return False

@@ -1,0 +1,49 @@
+"""What a step is granted: its variables and its limits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from bot.engine.budget import Spent, left
+from bot.runners import Limits
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt
+from bot.workflows import Budget, Step
+from bot.workspace import Workspace, allowed_env
+
+#: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
+REQUESTS = 50
+#: tokens of a step where nothing sets a limit
+TOKENS = 400_000
+
+
+def step_limits(step: Step, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
+    """What one step may spend: what is left of the run's budget, and the step's own."""
+    allowance = left(budget, Spent.of(attempts)).within(step.budget)
+    return Limits(
+        tokens=allowance.tokens if allowance.tokens is not None else TOKENS,
+        requests=REQUESTS,
+        usd=allowance.usd,
+        seconds=seconds,
+    )
+
+
+def own_variables(rows: RunRows, step: Step, workspace: Workspace) -> dict[str, str]:
+    """The variables that the engine sets for every command."""
+    thread = rows.thread
+    return {
+        "BOT_RUN_ID": rows.run.id,
+        "BOT_STEP_ID": step.id,
+        "BOT_WORKSPACE": str(workspace.path),
+        "BOT_ISSUE_NUMBER": str(thread.number),
+        "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
+    }
+
+
+def environment(
+    names: Mapping[str, str | None], export_env: Collection[str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""
+    given = {name: value for name, value in names.items() if value is not None}
+    wanted = [name for name, value in names.items() if value is None]
+    return {**given, **allowed_env(wanted, export_env, environ)}

@@ -1,0 +1,100 @@
+"""Reads what a run must know of its thread: once, kept with the run, the same for all of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, read_thread
+from bot.engine.assembly import RoleOf
+from bot.engine.commit import Terms, keep_thread
+from bot.engine.roles import Roles
+from bot.engine.tools import Tools
+from bot.github import RepositoryClient
+from bot.model.codec import comment_from_json
+from bot.model.role import Role
+from bot.model.slot import Slot
+from bot.model.thread import Account, Comment
+from bot.store import Session, deliveries, outbox, snapshots, threads
+from bot.store.runs import RunRows
+from bot.store.tables import CommentVersion, Pin
+
+
+class Reading:
+    """The thread and its people, for the runs of this instance: the thread is read once a run and kept."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._t = tools
+        self._roles = Roles(tools.clock)
+
+    def role_of(self, client: RepositoryClient) -> RoleOf:
+        """Roles as GitHub tells them, kept for a while."""
+        return lambda account: self._roles.of(client, account)
+
+    async def thread(self, rows: RunRows, terms: Terms, client: RepositoryClient) -> ThreadSnapshot:
+        """The thread at this run's anchor: kept if it was read before, else read and kept."""
+        kept = rows.run.thread_blob
+        if kept is not None:
+            return ThreadSnapshot.from_json(await self._t.store.read(lambda session: snapshots.get_blob(session, kept)))
+        anchor, versions, pins, purposes = await self._t.store.read(lambda session: _known(session, rows))
+        handles = terms.configuration.bot.mention or (self._t.handle(),)
+        snapshot = await read_thread(
+            client,
+            number=rows.thread.number,
+            anchor=anchor,
+            window=terms.configuration.bot.history_comment_count,
+            known_count=rows.dispatch.comment_count,
+            versions=versions,
+            pins=pins,
+            is_ours=lambda comment: self._ours(comment, rows, purposes),
+            is_command_only=lambda text: self._t.command_only(text, handles),
+        )
+        data = snapshot.to_json().encode()
+        await self._t.store.write(lambda session: keep_thread(session, rows.run.id, data, self._t.clock.now()))
+        rows.run.thread_blob = snapshots.digest_of(data)
+        return snapshot
+
+    def _ours(self, comment: Comment, rows: RunRows, purposes: Mapping[int, str]) -> Slot | str | None:
+        """The slot of a comment of ours; its purpose alone where the marker is gone; None for everybody else's."""
+        if not self._t.mine(comment):
+            return None
+        mark = self._t.marker.find(comment.body, repository_id=rows.thread.repository_id, thread=rows.thread.number)
+        return mark.slot if mark else purposes.get(comment.id, "other")
+
+
+def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion], list[PinnedComment], dict[int, str]]:
+    """What the store holds of the thread: the anchor, every text, every pin, our comments' purposes."""
+    dispatch, thread = rows.dispatch, rows.thread
+    arrived = deliveries.received_at(session, dispatch.delivery_id)
+    purposes = outbox.by_posted(session, thread.id)
+    anchor = Anchor(dispatch.comment_id, datetime.fromisoformat(dispatch.trigger["at"]), arrived)
+    versions = [_version(row, purposes) for row in threads.versions(session, thread.id)]
+    return anchor, versions, [_pin(row) for row in threads.pins(session, thread.id)], purposes
+
+
+def _version(row: CommentVersion, purposes: Mapping[int, str]) -> StoredVersion:
+    purpose = Slot.parse(row.slot).purpose if row.slot else purposes.get(row.comment_id)
+    return StoredVersion(
+        comment_id=row.comment_id,
+        author=Account(row.author_id, row.author, row.author_type),
+        role=Role(row.role) if row.role else None,
+        body=row.body,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        seen_at=row.seen_at,
+        deleted_at=row.deleted_at,
+        minimized=row.minimized,
+        url=row.url,
+        purpose=purpose,
+        slot=row.slot,
+    )
+
+
+def _pin(row: Pin) -> PinnedComment:
+    return PinnedComment(
+        comment=comment_from_json(row.comment),
+        pinned_by=row.pinned_by,
+        pinned_at=row.pinned_at,
+        native=row.native,
+        role=Role(row.pinned_by_role) if row.pinned_by_role else None,
+    )

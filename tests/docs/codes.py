@@ -1,0 +1,183 @@
+"""The codes that people meet, each with its meaning, and the codes that the source really gives."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bot.github import configuration
+from tests.docs.markdown import code, table
+
+ROOT = Path(__file__).resolve().parents[2]
+_CODE = re.compile(r"[a-z]+(?:_[a-z0-9]+)*")
+
+FINDINGS: Mapping[str, str] = {
+    "command_word": "a value in a command that is not one word of its own, or that would be code there; use `env:`",
+    "duplicate_id": "two steps of one workflow have one id",
+    "duplicate_name": "an agent and a workflow, or two workflows, have one name",
+    "duration": "durations are a number and a unit: `60s`, `5m`, `2h`, `3d`",
+    "empty": "a key that needs a value has an empty one",
+    "file_too_large": "a configuration file is larger than is read",
+    "handle": "`mention` holds something that is no handle",
+    "ignored_file": "a file below `.github/bot/workflows/` that is not read (a warning)",
+    "missing_file": "a `prompt` names a file that is not there",
+    "missing_key": "a key that is needed is missing",
+    "model": "a model is written as `provider:name`",
+    "modifier": "the key exists and means nothing here",
+    "name": "names and ids are lower-case and begin with a letter",
+    "namespace": "the template names a namespace or value that this place does not take",
+    "network": "`network` is `none` or a list of host names",
+    "not_a_file": "a folder stands where a file should",
+    "not_available": "part of the language, and not part of this version",
+    "not_utf8": "the file is not UTF-8",
+    "one_of": "an agent has exactly one of `model` and `runner`",
+    "option": "the value is none of those that are possible",
+    "path_outside": "a path leads outside `.github/bot/`",
+    "range": "a number is too small or too large",
+    "reserved_name": "the name belongs to the language or to the engine",
+    "step_kind": "a step has exactly one key that names its kind: `agent` or `run`",
+    "submodule": "a submodule stands where a file should",
+    "symlink": "a symlink stands where a file should",
+    "template_depth": "the path goes deeper than the value, or has too many segments",
+    "template_slot": "templates are not read in this place",
+    "template_syntax": "`${{` that is no reference; a literal one is written `$${{`",
+    "too_many_bytes": "the configuration is too large in all",
+    "too_many_files": "there are too many files below `.github/bot/`",
+    "type_mismatch": "text, number, list or mapping where another of them is expected",
+    "unknown_agent": "a step names an agent that is not in the roster",
+    "unknown_default": "`default` names neither an agent nor a workflow",
+    "unknown_field": "the template names a field that the namespace does not have",
+    "unknown_key": "no such key; the nearest one is suggested",
+    "unknown_param": "`params.<name>` is not declared by the workflow",
+    "unknown_provider": "no such provider of models",
+    "unknown_runner": "no such runner",
+    "unknown_step": "`steps.<id>` is no step above this one",
+    "version": "`version` is `1`",
+    "yaml_alias": "an alias without its anchor, inside itself, or one that expands too far",
+    "yaml_character": "a character that YAML does not allow",
+    "yaml_depth": "values are nested too deep",
+    "yaml_documents": "the file holds more than one YAML document",
+    "yaml_duplicate_key": "a key stands twice in one mapping",
+    "yaml_key": "a key is not text",
+    "yaml_merge": "`<<` is no part of YAML 1.2",
+    "yaml_number": "a number that cannot be kept exactly; quote it",
+    "yaml_size": "the file is too large",
+    "yaml_syntax": "the file is not YAML",
+    "yaml_tab": "a tab indents a line",
+    "yaml_tag": "a tag that does not fit its value",
+}
+
+FAILURES: Mapping[str, str] = {
+    "agent_failed": "the agent's program ended with an exit code other than 0",
+    "agent_missing": "the agent's program is not there",
+    "bad_ref": "a branch name that git cannot take",
+    "budget_exceeded": "a limit of dollars, tokens or requests was reached",
+    "command_failed": "the command of a `run` step ended with an exit code other than 0",
+    "command_value": "a value for a command begins with `-`, or holds what a command cannot",
+    "empty_answer": "the model or program answered nothing",
+    "empty_command": "the command is empty",
+    "env_name": "a variable's name that no process can have",
+    "env_not_exported": "`env:` names a variable of the engine that the operator has not opened",
+    "env_unset": "`env:` names an open variable that is not set",
+    "failed": "GitHub or git refused in a way that has no code of its own",
+    "github_refused": "the App lacks a permission, or the thing is gone",
+    "github_unavailable": "GitHub gave no answer for 15 minutes",
+    "input_failed": "a required exec input failed; the model was not called",
+    "internal_error": "a bug of ours; the log has the traceback",
+    "missing_program": "the program of a `run` step is not there",
+    "model_refused": "the provider refused the request",
+    "model_unauthorised": "the provider refused the key",
+    "model_unavailable": "the model does not exist, or this instance has no key for it",
+    "not_possible_here": "the instance cannot do it (isolation, a program); its operator is told how to mend that",
+    "nul_in_command": "a command holds a NUL character",
+    "nul_in_env": "a variable holds a NUL character",
+    "prompt_too_large": "the prompt does not fit; the three largest blocks are named, nothing was cut",
+    "quota_exhausted": "the provider's quota is used up; it is not tried again",
+    "run_timed_out": "the minutes of the run are over",
+    "template_undefined": "a reference has no value and no `??`; the model was not called",
+    "timeout": "the step did not end in its time",
+    "unknown_provider": "the model's name names no provider",
+    "unknown_runner": "no such runner",
+    "unknown_workflow": "the configuration no longer has what was asked for",
+}
+
+#: call → which of its arguments is the code
+_FINDING_CALLS = {"fault": 0, "error": 1, "warning": 1, "_Stop": 1, "Fault": 0, "Finding": 4, "_finding": 1}
+_FAILURE_CALLS = {"UserError": 0, "Failed": 0}
+#: modules that return findings as tuples of code, message and hint
+_TUPLES = {"shape.py", "slots.py", "template.py", "yaml_faults.py"}
+
+
+def findings() -> str:
+    """What `threadsmith validate` and the bot say of a configuration."""
+    return table(("code", "means"), [(code(name), FINDINGS[name]) for name in sorted(FINDINGS)])
+
+
+def failures() -> str:
+    """What a failed step says of itself."""
+    return table(("code", "means"), [(code(name), FAILURES[name]) for name in sorted(FAILURES)])
+
+
+def finding_codes() -> set[str]:
+    """Every code of a finding in the source."""
+    places = [*(ROOT / "bot/workflows").glob("*.py"), ROOT / "bot/cli/validate.py"]
+    places += [ROOT / f"bot/{room}/configuration.py" for room in ("github", "dispatch")]
+    found = set(configuration._REFUSED)
+    for place in places:
+        tree = ast.parse(place.read_text(encoding="utf-8"))
+        found.update(_called(tree, _FINDING_CALLS))
+        if place.name in _TUPLES and place.parent.name == "workflows":
+            found.update(_tuples(tree))
+    return found
+
+
+def failure_codes() -> set[str]:
+    """Every code of a failed step in the source."""
+    found: set[str] = set()
+    for room in ("context", "engine", "runners", "steps", "workspace"):
+        for place in (ROOT / "bot" / room).rglob("*.py"):
+            found.update(_called(ast.parse(place.read_text(encoding="utf-8")), _FAILURE_CALLS))
+    found.update(_called(ast.parse((ROOT / "bot/workflows/template.py").read_text(encoding="utf-8")), _FAILURE_CALLS))
+    found.update(_second(ast.parse((ROOT / "bot/steps/run.py").read_text(encoding="utf-8"))))
+    return found
+
+
+def _called(tree: ast.AST, calls: Mapping[str, int]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        place = calls.get(name)
+        given = [*node.args[place : place + 1]] if place is not None else []
+        given += [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+        yield from (found for one in given if (found := _text(one)))
+
+
+def _tuples(tree: ast.AST) -> Iterator[str]:
+    """The code of `code, message, hint`, wherever it stands in a tuple."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and len(node.elts) >= 3:
+            for one, following in zip(node.elts, node.elts[1:], strict=False):
+                if (found := _text(one)) and _is_sentence(following):
+                    yield found
+                    break
+
+
+def _second(tree: ast.AST) -> Iterator[str]:
+    """The code of `message, code`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2 and _is_sentence(node.elts[0]):
+            yield from filter(None, [_text(node.elts[1])])
+
+
+def _text(node: ast.expr) -> str:
+    given = node.value if isinstance(node, ast.Constant) else None
+    return given if isinstance(given, str) and _CODE.fullmatch(given) else ""
+
+
+def _is_sentence(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    )
