@@ -20,7 +20,7 @@ from bot.cli.console import console, err, out, settings
 from bot.cli.local import ThreadFile, rows
 from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
-from bot.engine.assembly import Bench, assemble_step
+from bot.engine.assembly import Bench, Environment, assemble_step
 from bot.engine.grant import environment, own_variables, step_limits
 from bot.engine.scope import scope
 from bot.errors import UserError
@@ -165,7 +165,7 @@ async def _step(local: _Local, step: Step) -> Outcome:
 
 
 async def _ask(
-    local: _Local, step: AgentStep, env: Mapping[str, str], values: Mapping[str, object], resolve: object
+    local: _Local, step: AgentStep, env: Mapping[str, str], values: Mapping[str, object], resolve: Environment
 ) -> Outcome:
     agent = local.configuration.agents[step.agent]
 

@@ -222,7 +222,7 @@ def _pins(found: _Found, issue: Issue, pins: Sequence[PinnedComment]) -> tuple[t
     # the issue's own word about its pin is the newest; what it does not name any more was unpinned
     now = [issue.pinned_comment] if issue.pinned_comment else [c for c in read.values() if c.pinned]
     native = [_native(comment, pins) for comment in now]
-    stored = [pin for pin in pins if pin.native]
+    stored = [pin for pin in pins if pin.native and not now]
     merged, notes = merge(
         [pin for pin in pins if not pin.native], [*stored, *native], current=current, deleted=gone - set(_ids(now))
     )

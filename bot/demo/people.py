@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from bot.demo.git import ZERO, GitRepository
-from bot.demo.records import Repository, User
+from bot.demo.records import Push, Repository, User
 from bot.demo.refusal import Refused, invalid, not_found
 from bot.demo.shapes.common import stamp
 from bot.demo.shapes.repository import page
@@ -126,6 +126,10 @@ class People(State):
         repo.pushed_at = repo.updated_at = self.now()
         html = page(self.addresses, repo)
         rows = [] if after == ZERO else [self._pushed_commit(repo, sha) for sha in repo.git.log(after, before)[-20:]]
+        if ref == f"refs/heads/{repo.default_branch}":
+            for row in rows:
+                message = str(row["message"]).partition("\n")[0]
+                repo.pushes.append(Push(who, repo.pushed_at, str(row["id"]), message, self.newest_comment))
         person = {"name": who.login, "email": self._email(who)}
         self.emit(
             "push", None, repo, who, ref=ref, before=before, after=after, created=before == ZERO,

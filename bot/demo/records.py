@@ -63,6 +63,17 @@ class App:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A commit that came to the default branch. `after` is the newest comment's number at that time, anywhere."""
+
+    who: User
+    at: datetime
+    sha: str
+    message: str
+    after: int
+
+
 @dataclass(slots=True, eq=False)
 class Repository:
     """A repository with its git directory. `roles` holds what was granted, by lower-case login."""
@@ -82,6 +93,8 @@ class Repository:
     roles: dict[str, Role] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
+    #: what the thread pages show of commits, oldest first
+    pushes: list[Push] = field(default_factory=list)
     #: numbers of deleted issues, which answer 410
     gone: set[int] = field(default_factory=set)
 

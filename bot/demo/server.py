@@ -1,4 +1,4 @@
-"""The look-alike as one ASGI application, and a server that runs it on a loopback port."""
+"""The look-alike as one ASGI application, and servers on loopback ports for it and for others."""
 
 from __future__ import annotations
 
@@ -51,17 +51,12 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 
 
 class LookAlikeServer:
-    """Serves a world on a loopback port while it is entered; the world's addresses then lead there.
-
-    `port` 0 takes a free one. It runs in the event loop that enters it.
-    """
+    """Serves a world on a loopback port while it is entered; the world's addresses then lead there. See `Loopback`."""
 
     def __init__(self, world: World, *, port: int = 0, saw: Saw | None = None, personas: tuple[str, ...] = ()) -> None:
         self.world = world
-        self._port = port
         self._app = lookalike(world, saw=saw, personas=personas)
-        self._server: uvicorn.Server | None = None
-        self._serving: asyncio.Task[None] | None = None
+        self._served = Loopback(self._loses_replies, port=port)
 
     @property
     def url(self) -> str:
@@ -74,10 +69,47 @@ class LookAlikeServer:
         return self.world.api_url
 
     async def __aenter__(self) -> LookAlikeServer:
+        await self._served.__aenter__()
+        self.world.move_to(self._served.url)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.world.feed.close()
+        await self._served.__aexit__(kind, error, at)
+
+    async def _loses_replies(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except ReplyLost:
+            # an answer that promises a byte and ends without it: the client sees the connection break
+            start: Message = {"type": "http.response.start", "status": 502, "headers": [(b"content-length", b"1")]}
+            await send(start)
+
+
+class Loopback:
+    """Serves an ASGI application on a loopback port while it is entered, in the event loop that enters it.
+
+    `port` 0 takes a free one. Raises OSError where the port is taken.
+    """
+
+    def __init__(self, app: ASGIApp, *, port: int = 0) -> None:
+        self._app = app
+        self._port = port
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Its address; known once it is entered."""
+        return f"http://127.0.0.1:{self._port}"
+
+    async def __aenter__(self) -> Loopback:
         listening = socket.create_server(("127.0.0.1", self._port))
-        self.world.move_to(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        self._port = listening.getsockname()[1]
         config = uvicorn.Config(
-            self._loses_replies, interface="asgi3", log_config=None, log_level="error", access_log=False,
+            self._app, interface="asgi3", log_config=None, log_level="error", access_log=False,
             lifespan="off", timeout_graceful_shutdown=2, server_header=False,
         )  # fmt: skip
         self._server = _Server(config)
@@ -94,17 +126,8 @@ class LookAlikeServer:
     ) -> None:
         assert self._server is not None
         assert self._serving is not None
-        self.world.feed.close()
         self._server.should_exit = True
         await self._serving
-
-    async def _loses_replies(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self._app(scope, receive, send)
-        except ReplyLost:
-            # an answer that promises a byte and ends without it: the client sees the connection break
-            start: Message = {"type": "http.response.start", "status": 502, "headers": [(b"content-length", b"1")]}
-            await send(start)
 
 
 class _Server(uvicorn.Server):

@@ -62,7 +62,7 @@ class State:
         self.anonymous_rate_limit = 60
         self._next = dict(_FIRST)
         self._silent = False
-        self.faults = Faults(self.clock, lambda: self._next["comment"] - 1)
+        self.faults = Faults(self.clock, lambda: self.newest_comment)
 
     @property
     def site_url(self) -> str:
@@ -86,6 +86,11 @@ class State:
         """The next number of its sort; they only ever grow."""
         self._next[kind] += 1
         return self._next[kind] - 1
+
+    @property
+    def newest_comment(self) -> int:
+        """The number of the newest comment, which tells what came before it and what after."""
+        return self._next["comment"] - 1
 
     def new_guid(self) -> str:
         """A delivery's identity."""

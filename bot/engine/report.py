@@ -120,6 +120,7 @@ def _failure(rows: RunRows, end: End) -> str:
         step=end.step or rows.run.workflow,
         code=code,
         message=message,
+        note="required, so the model was not called" if code == "input_failed" else "",
         detail=detail,
         hint=hint,
         footer=_footer(rows, failed),

@@ -224,7 +224,7 @@ class Sender:
             return
         if ours:
             first, intact = ours[0]
-            sent_digest = row.digest
+            sent_digest = row.digest if intact else ""
             await self._settle(
                 row, lambda session: outbox.posted(session, row.id, first.id, first.url, now, sent_digest)
             )

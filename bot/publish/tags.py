@@ -64,10 +64,10 @@ def own(address: str, hosts: frozenset[str]) -> bool:
     address = html.unescape(address).strip()
     try:
         parts = urlsplit(address)
-        host, user = parts.hostname, parts.username
+        host = parts.hostname
     except ValueError:
         return False
-    if parts.scheme == "https" and user is None and "\\" not in address:
+    if parts.scheme == "https" and "\\" not in address:
         return host in hosts
     return not parts.scheme and bool(_PLAIN_PATH.match(address))
 

@@ -230,3 +230,8 @@ def by_posted(session: Session, thread_id: str) -> dict[int, str]:
         )
     ).all()
     return {posted: purpose for posted, purpose in rows if posted is not None}
+
+
+def run_of(session: Session, comment_id: int) -> str | None:
+    """The run that said a comment, by GitHub's comment id; None for what no run said and for comments of others."""
+    return session.exec(select(Outbox.run_id).where(Outbox.posted_id == comment_id, Outbox.action == "comment")).first()

@@ -86,6 +86,7 @@ def test_inline_code_stays(code: str) -> None:
         ("| a | b |\n|---|---|\n| ` | <!-- hidden --> ` |", "| a | b |\n|---|---|\n| ` |  ` |"),
         ("| a |\n|---|\n| b | hidden |\n", "| a |\n|---|\n| b |\n"),
         ("> text <!-- hidden\n> hidden --> b", "> text  b"),
+        ("<http://x/`><!-- hidden -->`", "<http://x/`>`"),
     ],
 )
 def test_comments(text: str, expected: str) -> None:
@@ -103,6 +104,7 @@ def test_comments(text: str, expected: str) -> None:
         ("![hidden](http://i)", "![](http://i)"),
         ('![hid [den] x](http://i "hidden")', "![](http://i)"),
         ("![wow](see below, friend)", "![wow](see below, friend)"),
+        ('![seen](u\n\n"seen") [a](u\n\n"seen")', '![seen](u\n\n"seen") [a](u\n\n"seen")'),
         ('<img alt="hidden" src="y" title=hidden>', '<img src="y">'),
         ('<a href="u" aria-label="hidden">text</a>', '<a href="u">text</a>'),
         ("<p data-x='hidden'\n>text</p>", "<p>text</p>"),
@@ -158,6 +160,7 @@ def test_stays(text: str) -> None:
         ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
         ("in\u200bvisi\u2060ble\ufeff \u00ad", "invisible "),
         ("a\u200db a\u200cb", "ab ab"),
+        ("م\u200c\u200dم", "م\u200cم"),
         ("a\ufe0fb 語\ufe0f a\ufe01", "ab 語 a"),
         ("👩\ufe0f\ufe0f\ufe0f", "👩\ufe0f"),
         ("\U000e0049\U000e0067", ""),

@@ -184,6 +184,7 @@ async def test_parts_of_one_result_count_once() -> None:
     parts = [comment(n, f"result/{n}: part", BOT) for n in (3, 4, 5)]
     thread = Thread([comment(1), comment(2), *parts, comment(6), mention(7)])
     assert seen(await read(thread, thread.items[-1], window=3), WindowPolicy(3)) == [2, 3, 4, 5, 6]
+    assert seen(await read(thread, thread.items[-1], window=2), WindowPolicy(2)) == [3, 4, 5, 6]
 
 
 async def test_order_is_by_time_then_id() -> None:
@@ -309,6 +310,13 @@ async def test_pins_from_every_source() -> None:
     assert "edited 2025-11-03 12:09 UTC" in snapshot.pins[0].message.note
     # the pin inside the window appears once, and the window reaches one further back
     assert seen(snapshot) == [295, 296, 297, 299, 300]
+
+
+async def test_pins_take_no_place() -> None:
+    """However many of the newest comments are pinned, the window is full."""
+    thread = Thread([*(comment(n) for n in range(1, 10)), mention(10)])
+    pins = [PinnedComment(comment(n), "meg", moment(n)) for n in (5, 6, 7, 8, 9)]
+    assert seen(await read(thread, thread.items[-1], window=2, pins=pins), WindowPolicy(2)) == [3, 4]
 
 
 async def test_pin_of_a_deleted_comment() -> None:

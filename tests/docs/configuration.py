@@ -40,10 +40,10 @@ _LINKS: Mapping[str, str] = {
     "Publish": "[publish](#history-publish-workspace)",
     "Workspace": "[workspace](#history-publish-workspace)",
     "Limits": "[limits](#limits)",
-    "RunLimits": "[limits](#limits)",
-    "ActorLimits": "[limits](#limits)",
-    "RepositoryLimits": "[limits](#limits)",
-    "DayLimits": "[limits](#limits)",
+    "RunLimits": "amounts, see below",
+    "ActorLimits": "amounts, see below",
+    "RepositoryLimits": "amounts, see below",
+    "DayLimits": "amounts, see below",
 }
 
 

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from bot.context import RULES
 from bot.dispatch.builtins import BUILTINS
-from bot.github.tokens import PERMISSIONS, Purpose
+from bot.github.tokens import PERMISSIONS
 from bot.model import state
 from bot.model.event import HANDLED
 from bot.settings import Settings, missing_to_serve
@@ -20,20 +20,12 @@ from bot.workflows.slots import AVAILABLE, NAMESPACES, SAFE, Missing, Slot
 from tests.docs.configuration import slots_in_use
 from tests.docs.markdown import code, codes, table
 
-_PURPOSES: Mapping[Purpose, str] = {
-    Purpose.READ: "reading issues, roles and the configuration",
-    Purpose.READ_PULL: "reading pull requests",
-    Purpose.POST: "comments and reactions on issues",
-    Purpose.POST_PULL: "comments and reactions on pull requests",
-    Purpose.GIT: "cloning",
-}
-_ON_PULLS = {Purpose.READ_PULL, Purpose.POST_PULL}
-#: as GitHub's page for an App's permissions calls them
+#: as GitHub's page for an App's permissions calls them, and what they are for
 _PERMISSIONS = {
-    "contents": "Contents",
-    "issues": "Issues",
-    "metadata": "Metadata",
-    "pull_requests": "Pull requests",
+    "contents": ("Contents", "the configuration, and clones for commands"),
+    "issues": ("Issues", "threads, their comments and pins; comments and reactions of the bot"),
+    "metadata": ("Metadata", "roles of people"),
+    "pull_requests": ("Pull requests", "the same in pull requests; leave it out where only issues are served"),
 }
 #: as GitHub's page for an App's events calls them
 _EVENTS = {"issue_comment": "Issue comment", "issues": "Issues"}
@@ -45,21 +37,22 @@ def settings() -> str:
     rows = []
     for field in Settings.model_fields.values():
         name = str(field.alias)
-        default = "**required to serve**" if name in required else code(str(field.default or ""))
+        default = "**required to serve**" if name in required else code(_plain(field.default))
         rows.append((code(name), default, str(field.description)))
     return table(("name", "default", "meaning"), rows)
+
+
+def _plain(default: object) -> str:
+    return f"{default:g}" if isinstance(default, float) else str(default or "")
 
 
 def permissions() -> str:
     """What the App must be granted: for each permission the highest level that any purpose asks for."""
     rows = []
     for name in sorted({name for wanted in PERMISSIONS.values() for name in wanted}):
-        purposes = {purpose: wanted[name] for purpose, wanted in PERMISSIONS.items() if name in wanted}
-        level = "write" if "write" in purposes.values() else "read"
-        uses = ", ".join(_PURPOSES[purpose] for purpose in purposes)
-        if set(purposes) <= _ON_PULLS:
-            uses += "; not needed where only issues are served"
-        rows.append((_PERMISSIONS[name], {"read": "Read-only", "write": "Read and write"}[level], uses))
+        level = "write" if any(wanted.get(name) == "write" for wanted in PERMISSIONS.values()) else "read"
+        title, use = _PERMISSIONS[name]
+        rows.append((title, {"read": "Read-only", "write": "Read and write"}[level], use))
     return table(("repository permission", "access", "for"), rows)
 
 
@@ -107,8 +100,8 @@ _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {
         {
             "new": "kept, not looked at yet, or to be looked at again at `not_before`",
             "planned": "it led to at least one dispatch or built-in",
-            "ignored": "it asked for nothing, or nobody who may ask; the reason is kept",
-            "failed": "it could not be understood, or GitHub gave no answer for 15 minutes",
+            "ignored": "it asked for nothing, or somebody asked who may not; the reason is kept",
+            "failed": "it led to an error, or GitHub gave no answer for 15 minutes; the reason is kept",
         },
     ),
     state.DispatchState: (

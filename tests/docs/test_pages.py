@@ -11,6 +11,7 @@ import typer.main
 import yaml
 from typer.core import TyperGroup
 
+from bot.cli.local import ThreadFile
 from bot.cli.main import app
 from bot.workflows import builtin_files, check
 from tests.docs.pages import PAGES, ROOT, Fence, anchors, fences, links, name
@@ -40,6 +41,16 @@ def test_every_yaml_block_is_a_file_without_findings(fence: Fence) -> None:
 def test_there_are_yaml_blocks_in_the_pages_that_need_them() -> None:
     """Else the test above would hold of nothing."""
     assert {"README.md", "docs/configuration.md", "docs/context.md"} <= {name(fence.page) for fence in YAML}
+
+
+@pytest.mark.parametrize("fence", [fence for page in PAGES for fence in fences(page, "json")], ids=str)
+def test_every_json_block_is_a_thread_for_run(fence: Fence, tmp_path: Path) -> None:
+    """`threadsmith run --thread` takes it."""
+    file = tmp_path / "thread.json"
+    file.write_text(fence.text, encoding="utf-8")
+    thread = ThreadFile.read(file)
+    assert thread.request
+    assert thread.pins <= {comment.id for comment in thread.comments}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -39,6 +39,7 @@ def test_writing_stays(text: str) -> None:
         ("\x1b]8;;http://e\x07link\x1b]8;;\x1b\\", "link"),
         ("\x9b1mbold", "bold"),
         ("nul\0 bell\a back\b", "nul bell back"),
+        ("👍\u200d\u2060a", "👍a"),
         ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
         ("lone \ud800 and \udfff", "lone \ufffd and \ufffd"),
         ("👍\ufe0f\ufe0f\u200d", "👍\ufe0f"),

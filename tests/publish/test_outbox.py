@@ -402,15 +402,15 @@ async def test_what_goes_first(world: World) -> None:
 
 async def test_a_burst_is_spread(world: World) -> None:
     """Ten at once, then one a second; all of them in the end, each once."""
-    for number in range(25):
+    for number in range(15):
         await world.say(f"run/{number}", thread=number + 1)
     sender = world.sender()
     counts = []
-    for moment in (0, 0.5, 1, 2, 10, *range(11, 30)):
+    for moment in (0, 0.5, 1, 2, 4, *range(5, 10)):
         await world.at(sender, moment)
         counts.append(len(world.server.comments))
-    assert counts[:5] == [10, 10, 11, 12, 20]
-    assert counts[-1] == len(world.server.writes()) == 25
+    assert counts[:5] == [10, 10, 11, 12, 14]
+    assert counts[-1] == len(world.server.writes()) == 15
 
 
 async def test_pacing_is_no_failed_try(world: World) -> None:
@@ -583,4 +583,4 @@ async def test_pull_requests_are_named_to_the_client(world: World) -> None:
 
     await world.store.write(work)
     await world.sender().sweep()
-    assert [mint["permissions"] for mint in world.server.minted] == [{"pull_requests": "write"}]
+    assert ["pull_requests" in mint["permissions"] for mint in world.server.minted] == [True]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bot.errors import Forbidden, NotFound, OperatorError, Transient, UserError
+from bot.workspace import mirrors
 from bot.workspace.clones import Workspace, WorkspaceMode, Workspaces
 from bot.workspace.git import Git
 from tests.workspace.conftest import GitServer, Origin
@@ -410,14 +411,26 @@ async def test_many_runs_of_one_repository_at_once(runs: Runs, origin: Origin) -
     assert seen == [CLEAN] * 6
 
 
-async def test_another_process_s_lock_is_waited_for(runs: Runs, origin: Origin) -> None:
+async def test_another_process_s_lock_is_waited_for(
+    runs: Runs, origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is made or asked before it is free."""
+    tried = asyncio.Semaphore(0)
+    locked = mirrors._locked
+
+    def trying(fd: int) -> bool:
+        tried.release()
+        return locked(fd)
+
+    monkeypatch.setattr(mirrors, "_locked", trying)
     runs.mirror.parent.mkdir(parents=True)
     with open(runs.data / "mirrors" / "7.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         opened = runs.open()
         opening = asyncio.ensure_future(opened.__aenter__())
-        done, _ = await asyncio.wait({opening}, timeout=0.5)
-        assert not done
+        for _ in range(3):
+            await asyncio.wait_for(tried.acquire(), 10)
+        assert not runs.mirror.exists()
         assert runs.server.requests == []
     workspace = await opening
     assert files(workspace.path) == CLEAN

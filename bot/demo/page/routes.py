@@ -116,7 +116,7 @@ class Page:
         row = self._issue(request)
         repo = row.repository
         return self._html(
-            "thread.html", **self._timeline(row), cast=self._view.cast(repo), app=self._view.app(repo),
+            "thread.html", **self._timeline(row), cast=self._view.cast(repo),
             files=await self._view.files(repo), configuration=CONFIGURATION,
             text=await self._view.text(repo, CONFIGURATION),
         )  # fmt: skip
@@ -126,7 +126,8 @@ class Page:
         entries = self._view.entries(row)
         return {
             "issue": row, "repo": row.repository, "entries": entries, "pinned": pinned,
-            "sees": self._view.saw is not None,
+            "sees": self._view.saw is not None, "app": self._view.app(row.repository),
+            "issue_url": self._world.site_url + self._view.thread_path(row),
         }  # fmt: skip
 
     async def timeline(self, request: Request) -> Response:

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bot.demo.markdown import render
-from bot.demo.records import CONTENTS, App, Comment, Issue, Reaction, Repository, User
+from bot.demo.records import CONTENTS, App, Comment, Issue, Push, Reaction, Repository, User
 from bot.demo.shapes.common import stamp
 from bot.demo.world import World
 from bot.model.role import Role
@@ -77,13 +77,17 @@ class View:
         """Address of a thread, below this site."""
         return f"/{row.repository.full_name}/issues/{row.number}"
 
-    def entries(self, row: Issue) -> list[Entry]:
-        """The thread from top to bottom."""
+    def entries(self, row: Issue) -> list[Entry | Push]:
+        """The thread from top to bottom, with the commits that were made since it was opened."""
         first = Entry(
             0, row.author, self._role(row.repository, row.author), _html(row.body or "*No description provided.*"),
             row.body or "", row.created_at, False, _marks(row.reactions), is_bot=row.author.type == "Bot",
         )  # fmt: skip
-        return [first, *(self.entry(comment) for comment in row.comments)]
+        pushes = [push for push in row.repository.pushes if push.at >= row.created_at]
+        rest = [*row.comments, *pushes]
+        # a commit with the same number comes behind that comment: sorting keeps the order of equals
+        rest.sort(key=lambda each: each.after if isinstance(each, Push) else each.id)
+        return [first, *(each if isinstance(each, Push) else self.entry(each) for each in rest)]
 
     def entry(self, row: Comment) -> Entry:
         """One comment."""

@@ -159,12 +159,14 @@ composer.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) composer.requestSubmit();
 });
 
+function insert(text) {
+  const box = composer.elements.body;
+  if (!box.value.includes(text)) box.setRangeText(text, 0, 0, "end");
+  box.focus();
+}
+
 for (const button of composer.querySelectorAll("[data-insert]")) {
-  button.addEventListener("click", () => {
-    const box = composer.elements.body;
-    if (!box.value.includes(button.dataset.insert)) box.setRangeText(button.dataset.insert, 0, 0, "end");
-    box.focus();
-  });
+  button.addEventListener("click", () => insert(button.dataset.insert));
 }
 
 function edit(box) {
@@ -210,6 +212,7 @@ timeline.addEventListener("click", async (event) => {
   const box = button.closest("article");
   const { act } = button.dataset;
   if (act === "edit") edit(box);
+  else if (act === "keep") insert(button.dataset.insert);
   else if (act === "saw") showSaw(box.dataset.key);
   else {
     const [method, path] = ACTS[act];
