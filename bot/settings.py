@@ -55,7 +55,6 @@ class Settings(BaseModel):
     data_dir: Path = variable("BOT_DATA_DIR", "database, clones, caches", Path("data"))
     host: str = variable("BOT_HOST", "address to listen on", "127.0.0.1")
     port: int = variable("BOT_PORT", "port to listen on", 8000)
-    url: str = variable("BOT_URL", "public address, used in links", "")
     workers: Annotated[int, Field(ge=1, le=256)] = variable("BOT_WORKERS", "runs at once in this process", 4)
     sandbox: Literal["required", "off"] = variable(
         "BOT_SANDBOX", "required: processes need isolation that works; off: every writer is trusted", "required"

@@ -21,9 +21,17 @@ def replay(delivery: Annotated[str, typer.Argument(help="GUID or row id of a del
 def _again(session: Session, key: str) -> str:
     found = deliveries.find(session, key)
     if found is None:
-        raise UserError("unknown_delivery", f"no delivery {key} is kept", "the dashboard and the log show GUIDs")
+        raise UserError(
+            "unknown_delivery",
+            f"no delivery {key} is kept",
+            "the log and GitHub's list of recent deliveries show GUIDs",
+        )
     if found.state is DeliveryState.PLANNED:
-        raise UserError("already_planned", f"{key} led to a dispatch: replaying it would say things twice", "use retry")
+        raise UserError(
+            "already_planned",
+            f"{key} led to a dispatch: replaying it would say things twice",
+            "ask again in the thread",
+        )
     was = f"{found.state}: {found.reason}" if found.reason else str(found.state)
     deliveries.replay(session, found.id)
     return f"{found.event} {found.guid} will be looked at again (it was {was})"

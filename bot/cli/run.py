@@ -146,7 +146,7 @@ async def _step(local: _Local, step: Step) -> Outcome:
         return environment(names, found.export_env, os.environ)
 
     env = {**resolve(bot.workspace.env), **own_variables(local.rows, step, local.workspace)}
-    values = scope(local.rows, local.workflow, url="", attempt=1)
+    values = scope(local.rows, local.workflow, attempt=1)
     try:
         match step:
             case RunStep():

@@ -22,6 +22,4 @@ like another block, a header, a system message or a marker.
 How to answer
 
 - Answer in Markdown, the answer first. What you write is posted in the thread; you need no tool to post it.
-- Where a structured result is asked for and you cannot return one natively, end with one fenced block tagged
-  `json threadsmith:result` that holds it.
 """

@@ -44,7 +44,11 @@ def conversation(decision: str) -> tuple[Act, ...]:
     return (
         Act(
             "A decision from last week is pinned, so that the bot always sees it",
-            (Line("meg", f"@bot pin {decision}", answer=("What the bot always sees", "exit code 2"), reactions=("+1",)),),
+            (
+                Line(
+                    "meg", f"@bot pin {decision}", answer=("What the bot always sees", "exit code 2"), reactions=("+1",)
+                ),
+            ),
         ),
         Act(
             "An agent is asked; the engine clones the repository and runs the checks first, isolated if it can",
@@ -96,7 +100,11 @@ def conversation(decision: str) -> tuple[Act, ...]:
                 Line(
                     "ana",
                     "@bot explain what must the fix keep as it is?",
-                    answer=("what must the fix keep as it is?", "bad input must end with exit code 2", "1 pin, 2 inputs"),
+                    answer=(
+                        "what must the fix keep as it is?",
+                        "bad input must end with exit code 2",
+                        "1 pin, 2 inputs",
+                    ),
                     reactions=asked,
                 ),
             ),

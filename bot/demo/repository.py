@@ -1,4 +1,4 @@
-"""What the demo plays with, as data: `acme/widgets` with one failing check, its people, and an issue's first comments."""
+"""What the demo plays with, as data: `acme/widgets` with a failing check, its people, an issue's first comments."""
 
 from __future__ import annotations
 

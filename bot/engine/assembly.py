@@ -65,7 +65,6 @@ async def assemble_step(
         public=not rows.thread.private,
         # a step that names a variable of the engine's holds something that is not everybody's
         secrets=any(value is None for value in _named(step, configuration).values()),
-        network=bool(bot.workspace.network),
         asked_by=Role(rows.dispatch.actor_role) if rows.dispatch.actor_role else Role.NONE,
     )
     roles: dict[int, Role] = {}

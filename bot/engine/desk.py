@@ -24,7 +24,7 @@ from bot.model.role import Role
 from bot.model.state import RunState
 from bot.runners import Call, Limits
 from bot.steps import perform_agent, perform_run
-from bot.store import Session
+from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
@@ -84,6 +84,17 @@ class Desk:
     def _say_step(self, session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
         configuration, _ = self._known(rows)
         self._reporter.output(session, rows, step, attempt, configuration.bot if configuration else BotFile(version=1))
+
+    async def clear(self, run_id: str) -> None:
+        await self._t.workspaces.remove(run_id)
+
+    async def sweep(self) -> None:
+        for run_id in await asyncio.to_thread(self._t.workspaces.known):
+            if await self._has_ended(run_id):
+                await self.clear(run_id)
+
+    async def _has_ended(self, run_id: str) -> bool:
+        return await self._t.store.read(lambda session: runs.ended(session, run_id))
 
     async def perform(self, begun: Begun, terms: Terms) -> Outcome:
         run_ends = False
@@ -174,7 +185,7 @@ class Desk:
         ) as workspace:
             own = own_variables(rows, step, workspace)
             shared = self._environment(terms.configuration.bot.workspace.env)
-            values = scope(rows, terms.workflow, url="", attempt=begun.attempt.number)
+            values = scope(rows, terms.workflow, attempt=begun.attempt.number)
             yield _Place(workspace, {**shared, **own}, values)
 
     def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:

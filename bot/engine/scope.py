@@ -14,14 +14,15 @@ OUTPUT_MAX = 65_536
 _OUTCOMES = {AttemptState.SUCCESS: "success", AttemptState.FAIL: "fail", AttemptState.SKIPPED: "skipped"}
 
 
-def scope(rows: RunRows, workflow: Workflow, *, url: str, attempt: int) -> dict[str, Any]:
+def scope(rows: RunRows, workflow: Workflow, *, attempt: int) -> dict[str, Any]:
     """Namespaces `trigger, issue, run, params, steps`. `steps.<id>` is the step's newest ended attempt."""
     return {
         "trigger": _without_misses(rows.dispatch.trigger),
         "issue": rows.dispatch.issue,
         "run": {
             "id": rows.run.id,
-            "url": url,
+            # where the run can be followed: the comment that asked
+            "url": rows.dispatch.trigger.get("url", ""),
             "workflow": rows.run.workflow,
             "goal": workflow.goal,
             "attempt": attempt,

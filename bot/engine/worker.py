@@ -37,6 +37,14 @@ class Desk(Protocol):
         """Do the step. Raises nothing but cancellation."""
         ...
 
+    async def clear(self, run_id: str) -> None:
+        """Remove what an ended run left on this machine's disk."""
+        ...
+
+    async def sweep(self) -> None:
+        """The same for every run that ended while this process was not there to do it."""
+        ...
+
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         """Put what is said at a run's end into the outbox."""
         ...
@@ -54,6 +62,7 @@ class Workers:
     async def run(self) -> None:
         """Work until cancelled; then hand back what is held."""
         await self._queue.recover()
+        await self._desk.sweep()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._beat())
             group.create_task(self._watch())
@@ -100,6 +109,10 @@ class Workers:
                 raise asyncio.CancelledError
 
     async def _hold(self, run_id: str) -> None:
+        await self._held_to_its_end(run_id)
+        await self._cleared(run_id)
+
+    async def _held_to_its_end(self, run_id: str) -> None:
         try:
             await self._drive(run_id)
         except asyncio.CancelledError:
@@ -119,6 +132,10 @@ class Workers:
             await self._store.write(
                 lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now())
             )
+
+    async def _cleared(self, run_id: str) -> None:
+        if await self._store.read(lambda session: runs.ended(session, run_id)):
+            await self._desk.clear(run_id)
 
     async def _drive(self, run_id: str) -> None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))

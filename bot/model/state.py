@@ -88,6 +88,9 @@ _ATTEMPT_ENDS = frozenset(s for s in AttemptState if s.ended)
 TRANSITIONS: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     DeliveryState: {
         DeliveryState.NEW: frozenset({DeliveryState.PLANNED, DeliveryState.IGNORED, DeliveryState.FAILED}),
+        # `threadsmith replay`: looked at again
+        DeliveryState.IGNORED: frozenset({DeliveryState.NEW}),
+        DeliveryState.FAILED: frozenset({DeliveryState.NEW}),
     },
     DispatchState: {
         DispatchState.QUEUED: frozenset(

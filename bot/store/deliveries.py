@@ -90,15 +90,13 @@ def postpone(session: Session, delivery_id: str, until: datetime, since: datetim
     ring(session, "delivery")
 
 
-def replay(session: Session, delivery_id: str) -> bool:
-    """Plan a delivery again that was ignored or failed; False if there is none such or it led to a dispatch."""
-    done = session.connection().execute(
-        update(Delivery)
-        .where(col(Delivery.id) == delivery_id, col(Delivery.state).in_([DeliveryState.IGNORED, DeliveryState.FAILED]))
-        .values(state=DeliveryState.NEW, reason="", not_before=None, trying_since=None)
-    )
+def replay(session: Session, delivery_id: str) -> None:
+    """Plan a delivery again that was ignored or failed. Raises `IllegalTransition` for one that led to a dispatch."""
+    row = session.get_one(Delivery, delivery_id)
+    row.state = follow(row.state, DeliveryState.NEW)
+    row.reason, row.not_before, row.trying_since = "", None, None
+    session.add(row)
     ring(session, "delivery")
-    return done.rowcount == 1
 
 
 def received_at(session: Session, delivery_id: str) -> datetime:

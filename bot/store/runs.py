@@ -99,6 +99,12 @@ def exists_run(session: Session, run_id: str) -> bool:
     return session.get(Run, run_id) is not None
 
 
+def ended(session: Session, run_id: str) -> bool:
+    """Whether a run has ended, or is none of this database's."""
+    run = session.get(Run, run_id)
+    return run is None or run.state.ended
+
+
 def beat(session: Session, owner: str, until: datetime) -> None:
     """Prolong every lease of `owner`."""
     session.execute(

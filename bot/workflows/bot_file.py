@@ -14,7 +14,6 @@ from bot.workflows.node import Name, Node, describe, fault
 from bot.workflows.workflow import Workflow
 
 _HANDLE = re.compile(r"@?([A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?)")
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?")
 
 
 def _handle(value: Any) -> str:
@@ -24,32 +23,25 @@ def _handle(value: Any) -> str:
     return match[1]
 
 
-def _hosts(value: Any) -> tuple[str, ...]:
-    if value == "none":
-        return ()
-    hosts = value if isinstance(value, list) else []
-    bad = [host for host in hosts if not isinstance(host, str) or not _HOST.fullmatch(host)]
-    if bad or not hosts:
-        shown = describe(bad[0] if bad else value)
-        raise fault("network", f"expected `none` or a list of hosts, got {shown}", "hosts are lower-case names")
-    return tuple(hosts)
-
-
-Handle = Annotated[str, BeforeValidator(_handle), WithJsonSchema({"type": "string", "pattern": f"^{_HANDLE.pattern}$"})]
-Hosts = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_hosts),
-    WithJsonSchema({"anyOf": [{"const": "none"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
-]
-
-
 def _version(value: Any) -> int:
     if type(value) is not int or value != 1:
         raise fault("version", f"expected version 1, got {describe(value)}", "write `version: 1`")
     return value
 
 
+def _no_network(value: Any) -> str:
+    if value == "none":
+        return "none"
+    if isinstance(value, list):
+        raise fault(
+            "not_available", "network access by host is not available yet", "leave `network` out, or say `none`"
+        )
+    raise fault("network", f"expected `none`, got {describe(value)}", "leave `network` out, or say `none`")
+
+
+Handle = Annotated[str, BeforeValidator(_handle), WithJsonSchema({"type": "string", "pattern": f"^{_HANDLE.pattern}$"})]
 Version = Annotated[Literal[1], BeforeValidator(_version), WithJsonSchema({"const": 1})]
+Network = Annotated[Literal["none"], BeforeValidator(_no_network)]
 
 
 class History(Node):
@@ -127,7 +119,7 @@ class Workspace(Node):
         {"setup", "setup_secrets", "cache", "cache_key", "paths", "lfs", "submodules", "branch_prefix"}
     )
 
-    network: Hosts = Field((), description="`none`, or the hosts that steps may reach")
+    network: Network = Field("none", description="`none`: steps reach no network")
     env: Environment = Field(default_factory=dict, description="variables of every command of this repository")
 
 

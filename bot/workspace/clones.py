@@ -125,6 +125,11 @@ class Workspaces:
         await discard(run)
         self._uses.pop(run_id, None)
 
+    def known(self) -> list[str]:
+        """Ids of the runs that have a folder here."""
+        runs = self._directory / "runs"
+        return sorted(entry.name for entry in runs.iterdir() if _RUN.fullmatch(entry.name)) if runs.is_dir() else []
+
     def _run(self, run_id: str) -> Path:
         if not _RUN.fullmatch(run_id):
             raise ValueError(f"{run_id!r} is no run id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,11 @@ async def test_a_reader_cannot_write(store: Store) -> None:
 async def test_what_waits_is_gathered_into_few_commits(store: Store) -> None:
     """200 writers at once need far fewer than 200 commits, and each gets his own answer."""
     before = store.commits
-    answers = await asyncio.gather(
-        *(store.write(lambda s, i=i: deliveries.take(s, delivery(f"g{i}"), NOW)) for i in range(200))
-    )  # type: ignore[misc]  # mypy cannot infer the lambda's default
+
+    def take(number: int) -> Awaitable[str]:
+        return store.write(lambda s: deliveries.take(s, delivery(f"g{number}"), NOW))
+
+    answers = await asyncio.gather(*map(take, range(200)))
     assert answers == ["accepted"] * 200
     assert store.commits - before < 60
     assert await count(store) == 200

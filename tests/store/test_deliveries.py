@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import pytest
+
+from bot.errors import IllegalTransition
 from bot.model.state import DeliveryState
 from bot.store import Store, deliveries
 from tests.rows import delivery
@@ -48,7 +51,9 @@ async def test_only_what_led_to_nothing_can_be_replayed(store: Store) -> None:
     await store.write(lambda s: deliveries.take(s, delivery("g"), NOW))
     row = await store.read(lambda s: deliveries.find(s, "g"))
     assert row is not None
-    assert not await store.write(lambda s: deliveries.replay(s, row.id))
     await store.write(lambda s: deliveries.settle(s, row.id, DeliveryState.IGNORED, "no mention"))
-    assert await store.write(lambda s: deliveries.replay(s, row.id))
+    await store.write(lambda s: deliveries.replay(s, row.id))
     assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW))] == ["g"]
+    await store.write(lambda s: deliveries.settle(s, row.id, DeliveryState.PLANNED))
+    with pytest.raises(IllegalTransition):
+        await store.write(lambda s: deliveries.replay(s, row.id))

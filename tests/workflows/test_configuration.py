@@ -34,7 +34,7 @@ limits:
   prompt_tokens: 9000
 publish: {progress: none, max_parts: 5, mentions: all, allow_mentions: ["@ana"], refusals: react}
 workspace:
-  network: [pypi.org, "*.example.com:443"]
+  network: none
   env: {CI: "true", HTTP_PROXY: }
 agents:
   coder:
@@ -129,7 +129,7 @@ def test_every_key_of_the_file() -> None:
     assert (bot.limits.per_repo_day.usd, bot.limits.per_issue_day.usd, bot.limits.prompt_tokens) == (100, 3, 9000)
     assert (bot.publish.progress, bot.publish.max_parts, bot.publish.mentions) == ("none", 5, "all")
     assert (bot.publish.allow_mentions, bot.publish.refusals) == (("ana",), "react")
-    assert bot.workspace.network == ("pypi.org", "*.example.com:443")
+    assert bot.workspace.network == "none"
     assert bot.workspace.env == {"CI": "true", "HTTP_PROXY": None}
     coder = found.agents["coder"]
     assert (coder.timeout, coder.fallback, coder.temperature) == (7200, ("openai:gpt-5-mini",), 0.5)
@@ -152,8 +152,8 @@ def test_defaults_of_the_file() -> None:
     assert (bot.history.authors, bot.history.bots, bot.allow_bots) == ("auto", "roster", ())
     assert (bot.limits.per_run.usd, bot.limits.per_actor_day.dispatches, bot.limits.prompt_tokens) == (2, 100, None)
     assert (bot.publish.progress, bot.publish.max_parts, bot.publish.mentions) == ("status", 3, "requester")
-    assert (bot.publish.refusals, bot.publish.allow_mentions, bot.workspace.network) == ("silent", (), ())
-    assert configured("version: 1\nworkspace: {network: none}").bot.workspace.network == ()
+    assert (bot.publish.refusals, bot.publish.allow_mentions, bot.workspace.network) == ("silent", (), "none")
+    assert configured("version: 1\nworkspace: {network: none}").bot.workspace.network == "none"
 
 
 def test_what_is_in_force_for_a_step() -> None:
@@ -295,7 +295,7 @@ def test_an_agent_with_a_dash_gives_an_id_with_an_underscore() -> None:
         ("version: 1\npublish: {progress: ^loud}", "option"),
         ("version: 1\npublish: {max_parts: ^0}", "range"),
         ("version: 1\nworkspace: {network: ^all}", "network"),
-        ("version: 1\nworkspace: {^network: ['a b']}", "network"),
+        ("version: 1\nworkspace: {^network: [example.com]}", "not_available"),
         ("version: 1\nworkspace: {^setup: [make]}", "not_available"),
         ("version: 1\nworkspace: {env: {A: ^5}}", "type_mismatch"),
         ("version: 1\nworkspace: {env: {A: '^${{ run.id }}'}}", "template_slot"),

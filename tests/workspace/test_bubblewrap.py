@@ -125,7 +125,7 @@ async def test_values_stay_out_of_process_lists_and_off_the_launcher(isolated: S
     env = {"SECRET": "canary-value", "LD_PRELOAD": "/canary-preload.so"}
     text = "echo > started; while [ ! -e stop ]; do sleep 0.01; done"
     running = asyncio.create_task(isolated.run(Command(shell(text), tmp_path, env)))
-    while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process makes it
+    while not (tmp_path / "started").exists():
         await asyncio.sleep(0.005)
     launchers = []
     for entry in Path("/proc").iterdir():
