@@ -8,7 +8,8 @@ from typing import Protocol
 
 from bot.model.thread import Comment, CommentPage, Issue
 
-PER_PAGE = 100
+#: the most that GitHub gives a page, and the least worth asking for
+PER_PAGE, LEAST_PER_PAGE = 100, 50
 #: a count is seldom off by more than the comments written while the delivery was on its way
 _SLACK = 10
 
@@ -72,24 +73,33 @@ async def read_pages(
     pages = Pages()
     if count <= 0:
         return pages
-    first = -(-count // PER_PAGE)
-    page = await _read(reader, number, first, pages)
+    size = page_size(count)
+    first = -(-count // size)
+    page = await _read(reader, number, first, size, pages)
     if page.last < first:
         second = page.last
     elif page.last > first and page.items and all(map(precedes, page.items)):
         # the anchor is further on: on the next page if the count was nearly right
-        second = first + 1 if first * PER_PAGE - count < _SLACK else page.last
+        second = first + 1 if first * size - count < _SLACK else page.last
     elif first > 1 and not enough(pages):
         second = first - 1
     else:
         return pages
     if second >= 1:
-        await _read(reader, number, second, pages)
+        await _read(reader, number, second, size, pages)
     return pages
 
 
-async def _read(reader: ThreadReader, number: int, page_number: int, pages: Pages) -> CommentPage:
-    page = await reader.comments(number, page=page_number, per_page=PER_PAGE)
+def page_size(count: int) -> int:
+    """The page size at which the page of comment number `count` holds the most comments up to it.
+
+    With pages of 100, comment 10,001 stands alone on its page, and the window would need a second one.
+    """
+    return max(range(LEAST_PER_PAGE, PER_PAGE + 1), key=lambda size: ((count - 1) % size, size))
+
+
+async def _read(reader: ThreadReader, number: int, page_number: int, size: int, pages: Pages) -> CommentPage:
+    page = await reader.comments(number, page=page_number, per_page=size)
     pages.by_number[page_number] = sorted(page.items, key=lambda comment: comment.id)
     pages.last = page.last
     return page

@@ -9,27 +9,35 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.context import ThreadSnapshot
+from bot.demo.world import World
 from bot.model.context import BlockRecord, Manifest
+from bot.model.role import Role
 from bot.store import Session, Store, outbox, runs, snapshots
 
 _BEGIN = re.compile(r"\[begin (?P<nonce>[0-9a-f]+) kind=(?P<kind>\S+) trust=\S+ source=(?P<source>\".*\")\]")
 _AUTHOR = re.compile(r"\bby ([A-Za-z0-9][\w-]*(?:\[bot\])?) \(")
+#: what is shown beside an author; whose role nobody had to ask for has none
+_ROLES = frozenset({*map(str, Role), "bot"})
 #: of a comment in the list; its whole text stands in its block, where it was shown to the model
 _EXCERPT = 90
 
 
 class Sight:
-    """The page's `Saw`. It sees nothing until `store` is set: the page is served before the bot is there."""
+    """The page's `Saw`. It sees nothing until `store` is set: the page is served before the bot is there.
 
-    def __init__(self) -> None:
+    `world` gives the words of comments whose text the bot did not keep, because no model was to see them.
+    """
+
+    def __init__(self, world: World) -> None:
         self.store: Store | None = None
+        self._world = world
 
     async def __call__(self, comment_id: int) -> Mapping[str, Any] | None:
         """What stood before the model that wrote the comment; None where no model was asked."""
         if self.store is None:
             return None
         found = await self.store.read(lambda session: _find(session, comment_id))
-        return None if found is None else _told(found)
+        return None if found is None else _told(found, self._world)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +71,10 @@ def _find(session: Session, comment_id: int) -> _Found | None:
     return None
 
 
-def _told(found: _Found) -> dict[str, Any]:
+def _told(found: _Found, world: World) -> dict[str, Any]:
     manifest = found.manifest
     texts = blocks(found.prompt, manifest.blocks)
-    bodies = _bodies(found.thread)
+    bodies = {number: comment.body for number, comment in world.comments_by_id.items()} | _bodies(found.thread)
     return {
         "run": found.run,
         "step": found.step,
@@ -83,8 +91,8 @@ def _told(found: _Found) -> dict[str, Any]:
         ],
         "comments": [
             {
-                "author": record.author,
-                "role": record.role,
+                "author": record.author.removesuffix("[bot]"),
+                "role": record.role if record.role in _ROLES else "",
                 "fate": record.fate,
                 "bytes": record.bytes,
                 "excerpt": _excerpt(bodies.get(record.id, "")),
@@ -98,7 +106,7 @@ def _told(found: _Found) -> dict[str, Any]:
 def _label(record: BlockRecord) -> str:
     """What tells this block from others of its kind: who wrote it, or the name of what was computed."""
     if (author := _AUTHOR.search(record.source)) is not None:
-        return f"by {author[1]}"
+        return f"by {author[1].removesuffix('[bot]')}"
     named = record.label.removeprefix(record.kind).strip()
     return "" if named == "prompt" else named
 
@@ -150,7 +158,8 @@ def _bodies(thread: ThreadSnapshot | None) -> dict[int, str]:
     """Texts of the comments that were looked at, by id."""
     if thread is None:
         return {}
-    return {message.id: message.text for message in (*thread.messages, *(pin.message for pin in thread.pins))}
+    messages = (*thread.messages, *(pin.message for pin in thread.pins))
+    return {message.id: message.text for message in messages if message.text}
 
 
 def _excerpt(text: str) -> str:

@@ -88,7 +88,7 @@ async def open_stage(port: int = 0) -> AsyncIterator[Stage]:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadsmith-demo-")))
         clock = ShiftedClock()
         world = World(directory / "github", clock=clock)
-        sight = Sight()
+        sight = Sight(world)
         try:
             await stack.enter_async_context(
                 LookAlikeServer(world, port=port, saw=sight, personas=tuple(repository.PEOPLE))

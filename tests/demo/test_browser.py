@@ -12,11 +12,9 @@ import pytest
 from playwright.async_api import Page, async_playwright, expect
 
 from bot.demo.server import LookAlikeServer
+from bot.demo.stage import open_stage
+from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
 from tests.demo.scene import Scene, scene
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 # on a user's machine the browser may be missing; in CI nothing is skipped, so there the launch fails
 pytestmark = pytest.mark.skipif(
@@ -160,3 +158,62 @@ async def test_narrow_screens_do_not_scroll_sideways(opened: Open) -> None:
     assert side is not None
     assert column is not None
     assert side["y"] >= column["y"] + column["height"]
+
+
+async def test_commits_stand_between_the_comments(opened: Open) -> None:
+    """Who committed what, where it happened, also live."""
+    made, page = opened.made, opened.page
+    made.world.comment(made.repo, 1, "sam", "before")
+    made.world.write_file(made.repo, ".github/bot.yml", "agents: 4\n", "meg", "Another agent")
+    made.world.comment(made.repo, 1, "sam", "after")
+    boxes = page.locator("#timeline > article, #timeline > .event")
+    await expect(boxes).to_have_count(4)
+    await expect(boxes.nth(1)).to_contain_text("before")
+    await expect(boxes.nth(2)).to_contain_text("meg committed")
+    await expect(boxes.nth(2)).to_contain_text("Another agent")
+    await expect(boxes.nth(3)).to_contain_text("after")
+
+
+async def test_a_pin_by_the_bot_is_offered(opened: Open) -> None:
+    """The button writes the request with the comment's address, ready to be sent."""
+    made, page = opened.made, opened.page
+    comment = made.world.comment(made.repo, 1, "sam", "Keep 3.9")
+    box = page.locator(f"#issuecomment-{comment.id}")
+    await box.hover()
+    await box.get_by_role("button", name="Pin by @bot").click()
+    link = f"{made.world.site_url}/ana/parser/issues/1#issuecomment-{comment.id}"
+    await expect(page.get_by_label("Comment", exact=True)).to_have_value(f"@bot pin {link}")
+
+
+async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
+    """After the conversation: the agent's answer with its footer, beside it pin, comments and inputs; then it goes on
+    live. The committed picture is of the same size.
+    """
+    taken = tmp_path / "thread.png"
+    async with open_stage() as stage, async_playwright() as playwright:
+        assert await play(stage) == []
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = await portrait(browser, stage, taken)
+        answer = page.locator("article.seen")
+        await expect(answer).to_contain_text("bad input must end with exit code 2")
+        await expect(answer.locator("sub")).to_contain_text("saw 5 comments, 1 pin, 2 inputs")
+        await expect(answer.locator("sub")).to_be_in_viewport()
+        panel = page.locator("#panel-saw")
+        await expect(panel.locator(".blocks li")).to_have_count(12)
+        await expect(panel.locator(".blocks pre").nth(3)).to_contain_text("three teams rely on that")
+        await expect(panel.locator(".inputs b")).to_have_text(["checks", "newest_commits"])
+        await expect(page.locator(".event")).to_have_count(2)
+
+        await page.locator(".personas").get_by_text("meg").click()
+        await page.get_by_label("Comment", exact=True).fill("@bot why")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("article.from-bot").last).to_contain_text("the window is 5")
+        await browser.close()
+    assert taken.stat().st_size < 300_000
+    assert _size(taken) == _size(PICTURE) == (1200, 900)
+
+
+def _size(picture: Path) -> tuple[int, int]:
+    """Width and height from a PNG's first chunk."""
+    head = picture.read_bytes()[16:24]
+    return int.from_bytes(head[:4]), int.from_bytes(head[4:])

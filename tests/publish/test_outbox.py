@@ -373,6 +373,32 @@ async def test_a_secondary_limit_without_a_time(world: World) -> None:
     assert tries == [1, 1, 2, 2, 3]
 
 
+async def test_a_success_between_two_limits(world: World) -> None:
+    """The second limit waits 60 s again."""
+    limit = says(403, "You have exceeded a secondary rate limit")
+    world.server.faults += [limit]
+    await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0, 60)
+    world.server.faults += [limit]
+    await world.say("run/2")
+    await world.at(sender, 100, 159)
+    assert len(world.server.comments) == 1
+    await world.at(sender, 160)
+    assert len(world.server.comments) == 2
+
+
+async def test_one_look_at_a_time(world: World) -> None:
+    """A look that is under way is not started again when something else is wanted."""
+    world.server.faults.append(world.server.lost)
+    await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0)
+    world.clock.advance(5)
+    await asyncio.gather(sender.sweep(), sender.sweep())
+    assert len(world.server.sent("GET")) == 1
+
+
 async def test_an_unsure_result_holds_back_its_thread_alone(world: World) -> None:
     """Later results of the thread wait; reactions, commands and other threads do not."""
     world.server.faults.append(vanished)
