@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.context import Anchor, PinnedComment, ThreadSnapshot, read_thread
-from bot.dispatch import is_builtin_only
+from bot.dispatch import is_builtin_only, issue_values
 from bot.errors import UserError
 from bot.github import parse
 from bot.model.role import Role
@@ -126,16 +126,7 @@ def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapp
         command=workflow,
         params=dict(params),
         trigger=trigger,
-        issue={
-            "number": issue.number,
-            "title": issue.title,
-            "body": issue.body,
-            "author": issue.author.login,
-            "labels": list(issue.labels),
-            "url": issue.url,
-            "state": issue.state,
-            "is_pull_request": issue.is_pull_request,
-        },
+        issue=issue_values(issue),
         created_at=now,
     )
     run = Run(

@@ -12,6 +12,7 @@ from bot.context.manifest import manifest_table
 from bot.context.pages import ThreadReader
 from bot.context.pins import linked_comment, numbered, parse_index, render_index
 from bot.context.prompt import Request, RunFacts, assemble
+from bot.context.rows import pinned, stored
 from bot.context.rules import RULES
 from bot.context.sanitise import Sanitised, sanitise
 from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVersion, ThreadSnapshot
@@ -46,8 +47,10 @@ __all__ = [
     "manifest_table",
     "numbered",
     "parse_index",
+    "pinned",
     "read_thread",
     "render_index",
     "sanitise",
     "select",
+    "stored",
 ]

@@ -1,8 +1,9 @@
 """From a delivery to dispatches: what it means, what is asked, and whether the sender may ask it."""
 
+from bot.dispatch.acceptance import issue_values
 from bot.dispatch.actions import Actions
 from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake, Parts
 
-__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts", "is_builtin_only"]
+__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts", "is_builtin_only", "issue_values"]

@@ -14,6 +14,7 @@ from bot.dispatch.identity import Identity
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
+from bot.model.thread import Issue
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Thread
@@ -116,7 +117,7 @@ def _dispatch(
         command=command.name,
         params=command.params,
         trigger=trigger(event, command),
-        issue=issue(event),
+        issue=issue_values(event.issue),
         created_at=acceptance.now,
     )
     dispatches.accept(session, dispatch, command.name, acceptance.now)
@@ -148,9 +149,8 @@ def trigger(event: Event, command: Command) -> dict[str, Any]:
     }
 
 
-def issue(event: Event) -> dict[str, Any]:
-    """The template namespace `issue`, as the payload showed it."""
-    found = event.issue
+def issue_values(found: Issue) -> dict[str, Any]:
+    """The template namespace `issue`."""
     return {
         "number": found.number,
         "title": found.title,

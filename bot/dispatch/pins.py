@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from bot.context import PinnedComment, render_index
-from bot.model.codec import comment_from_json
-from bot.model.role import Role
+from bot.context import PinnedComment, pinned, render_index
 from bot.model.slot import Slot
 from bot.publish import Speaker
 from bot.store import Session, threads
-from bot.store.tables import Pin, Thread
-
-
-def pinned(row: Pin) -> PinnedComment:
-    """A pin's row as the context room reads it."""
-    return PinnedComment(
-        comment=comment_from_json(row.comment),
-        pinned_by=row.pinned_by,
-        pinned_at=row.pinned_at,
-        native=row.native,
-        role=Role(row.pinned_by_role) if row.pinned_by_role else None,
-    )
+from bot.store.tables import Thread
 
 
 def own_pins(session: Session, thread: Thread) -> list[PinnedComment]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, read_thread
+from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, pinned, read_thread, stored
 from bot.engine.assembly import RoleOf
 from bot.engine.commit import Terms, keep_thread
 from bot.engine.roles import Roles
 from bot.engine.tools import Tools
 from bot.github import RepositoryClient
-from bot.model.codec import comment_from_json
-from bot.model.role import Role
 from bot.model.slot import Slot
-from bot.model.thread import Account, Comment
+from bot.model.thread import Comment
 from bot.store import Session, deliveries, outbox, snapshots, threads
 from bot.store.runs import RunRows
-from bot.store.tables import CommentVersion, Pin
 
 
 class Reading:
@@ -68,33 +65,5 @@ def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion]
     arrived = deliveries.received_at(session, dispatch.delivery_id)
     purposes = outbox.by_posted(session, thread.id)
     anchor = Anchor(dispatch.comment_id, datetime.fromisoformat(dispatch.trigger["at"]), arrived)
-    versions = [_version(row, purposes) for row in threads.versions(session, thread.id)]
-    return anchor, versions, [_pin(row) for row in threads.pins(session, thread.id)], purposes
-
-
-def _version(row: CommentVersion, purposes: Mapping[int, str]) -> StoredVersion:
-    purpose = Slot.parse(row.slot).purpose if row.slot else purposes.get(row.comment_id)
-    return StoredVersion(
-        comment_id=row.comment_id,
-        author=Account(row.author_id, row.author, row.author_type),
-        role=Role(row.role) if row.role else None,
-        body=row.body,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        seen_at=row.seen_at,
-        deleted_at=row.deleted_at,
-        minimized=row.minimized,
-        url=row.url,
-        purpose=purpose,
-        slot=row.slot,
-    )
-
-
-def _pin(row: Pin) -> PinnedComment:
-    return PinnedComment(
-        comment=comment_from_json(row.comment),
-        pinned_by=row.pinned_by,
-        pinned_at=row.pinned_at,
-        native=row.native,
-        role=Role(row.pinned_by_role) if row.pinned_by_role else None,
-    )
+    versions = [stored(row, purposes) for row in threads.versions(session, thread.id)]
+    return anchor, versions, [pinned(row) for row in threads.pins(session, thread.id)], purposes

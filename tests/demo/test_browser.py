@@ -180,7 +180,7 @@ async def test_a_pin_by_the_bot_is_offered(opened: Open) -> None:
     comment = made.world.comment(made.repo, 1, "sam", "Keep 3.9")
     box = page.locator(f"#issuecomment-{comment.id}")
     await box.hover()
-    await box.get_by_role("button", name="Pin by @bot").click()
+    await box.get_by_role("button", name="Keep for @bot").click()
     link = f"{made.world.site_url}/ana/parser/issues/1#issuecomment-{comment.id}"
     await expect(page.get_by_label("Comment", exact=True)).to_have_value(f"@bot pin {link}")
 
