@@ -7,14 +7,17 @@ import fcntl
 import hashlib
 import hmac
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
+import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
@@ -188,18 +191,59 @@ def _lock(data: Path) -> int:
     return handle
 
 
-def serve_app(
-    settings: Settings, *, environ: Mapping[str, str] | None = None, look_at: Sequence[float] = LOOK_AT
-) -> FastAPI:
-    """The FastAPI application that `threadsmith serve` runs: front door and health around one bot."""
+class _Server(uvicorn.Server):
+    """Says when it listens, and leaves signals to `serve`: uvicorn sends them again before the bot has ended."""
 
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    def __init__(self, config: uvicorn.Config, listens: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._listens = listens
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listens(self.servers[0].sockets[0].getsockname()[1])
+
+
+def serve(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    listens: Callable[[int], None],
+    environ: Mapping[str, str] | None = None,
+    look_at: Sequence[float] = LOOK_AT,
+) -> None:
+    """Front door and health around one bot, until SIGTERM or SIGINT; `listens` is told the port once it is open.
+
+    Raises what `open_bot` raises, and `SystemExit` where the port cannot be used.
+    """
+    app = FastAPI(title="Threadsmith", version=__version__)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=10,
+        # a forwarding header is believed from nobody: signatures, not addresses, decide here
+        proxy_headers=False,
+        server_header=False,
+    )
+    server = _Server(config, listens)
+
+    async def until_stopped() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
         async with open_bot(settings, environ=environ, look_at=look_at) as bot:
             attach(app, bot)
-            yield
+            await server.serve()
 
-    return FastAPI(title="Threadsmith", version=__version__, lifespan=lifespan)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(until_stopped())
 
 
 def attach(app: FastAPI, bot: Bot) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.console import console, settings
+from bot.app import serve as serve_bot
+from bot.cli.console import err, settings
 from bot.errors import OperatorError
 from bot.settings import missing_to_serve
 
@@ -23,20 +24,11 @@ def serve(
             f"not started: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set",
             "set them in the environment or in `.env`; `threadsmith doctor` shows every setting",
         )
-    import uvicorn
-
-    from bot.app import serve_app
-
-    at = host or found.host, port if port is not None else found.port
-    console(stderr=True).print(f"threadsmith listens on http://{at[0]}:{at[1]} (webhook: /webhook)")
-    uvicorn.run(
-        serve_app(found, environ=os.environ),
-        host=at[0],
-        port=at[1],
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=10,
-        # a forwarding header is believed from nobody: signatures, not addresses, decide here
-        proxy_headers=False,
-        server_header=False,
+    at = host or found.host
+    serve_bot(
+        found,
+        host=at,
+        port=port if port is not None else found.port,
+        listens=lambda bound: err(f"threadsmith listens on http://{at}:{bound} (webhook: /webhook)"),
+        environ=os.environ,
     )

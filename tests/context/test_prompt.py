@@ -148,7 +148,7 @@ async def test_manifest() -> None:
     assert removed == {"issue": ("1 HTML comment (15 bytes)",), "request": ("1 HTML comment (15 bytes)",)}
     fates = {record.id: record.fate for record in manifest.comments}
     assert (fates[3], fates[249], fates[244], fates[250]) == ("pinned", "included", "beyond window", "request")
-    assert len(fates) == 51  # one page, and the pin
+    assert len(fates) == 83  # one page, and the pin
     assert Manifest.model_validate_json(manifest.model_dump_json()) == manifest
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.context import Anchor, PinnedComment, ThreadSnapshot, WindowPolicy, read_thread, select
+from bot.context.pages import page_size
 from bot.model.role import Role
 from bot.model.thread import GHOST, Comment
 from tests.context.threads import (
@@ -51,11 +52,20 @@ async def test_newest_are_there(length: int) -> None:
 
 
 async def test_reads_do_not_grow() -> None:
-    """One page where it is enough, two where the newest holds too few."""
-    for length, pages in ((10, ["page 1"]), (250, ["page 3"]), (10_000, ["page 100"]), (103, ["page 2", "page 1"])):
+    """One page, cut so that enough stands on it."""
+    lengths = {10: 1, 101: 2, 103: 2, 250: 3, 10_000: 100, 10_001: 115}
+    for length, page in lengths.items():
         thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
         await read(thread, thread.items[-1])
-        assert thread.calls == ["issue", *pages]
+        assert thread.calls == ["issue", f"page {page}"]
+
+
+def test_page_size() -> None:
+    """The page of the newest comment holds at least half a page of those before it, or all of them."""
+    for count in range(1, 20_001):
+        size = page_size(count)
+        assert 50 <= size <= 100
+        assert (count - 1) % size >= min(count - 1, 49)
 
 
 async def test_no_comments() -> None:
@@ -82,7 +92,7 @@ async def test_old_anchor() -> None:
     thread = Thread(comment(n) for n in range(1, 2001))
     snapshot = await read(thread, thread.items[302 - 1])
     assert seen(snapshot) == [297, 298, 299, 300, 301]
-    assert thread.calls == ["issue", "page 4", "page 3"]
+    assert thread.calls == ["issue", "page 4"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +116,7 @@ async def test_count_too_high() -> None:
     """Comments were deleted since, and the issue's own count is stale too."""
     thread = Thread([*(comment(n) for n in range(1, 90)), mention(90)], issue(205))
     snapshot = await read(thread, thread.items[-1], known_count=205)
-    assert thread.calls == ["issue", "page 3", "page 1"]
+    assert thread.calls == ["issue", "page 3", "page 2"]
     assert seen(snapshot) == [85, 86, 87, 88, 89]
 
 
@@ -152,10 +162,10 @@ async def test_what_is_not_mentionable() -> None:
 
 async def test_many_status_comments_reach_further_back() -> None:
     """What does not count takes no place, on the page before too."""
-    noise = [comment(n, "status: r1", BOT) for n in range(90, 150)]
-    thread = Thread([*(comment(n) for n in range(1, 90)), *noise, mention(150)])
+    noise = [comment(n, "status: r1", BOT) for n in range(60, 150)]
+    thread = Thread([*(comment(n) for n in range(1, 60)), *noise, mention(150)])
     snapshot = await read(thread, thread.items[-1])
-    assert seen(snapshot) == [85, 86, 87, 88, 89]
+    assert seen(snapshot) == [55, 56, 57, 58, 59]
     assert thread.calls == ["issue", "page 2", "page 1"]
 
 

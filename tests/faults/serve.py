@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 
-import uvicorn
-
-from bot.app import serve_app
+from bot.app import serve
 from bot.settings import load
 
 
 def main() -> None:
     """Settings come from the environment, as for the real command."""
     settings, _ = load(os.environ, None)
-    app = serve_app(settings, environ={}, look_at=(0.2, 0.4, 0.8))
-    uvicorn.run(app, host="127.0.0.1", port=settings.port, log_config=None, access_log=False)
+    serve(
+        settings,
+        host="127.0.0.1",
+        port=settings.port,
+        listens=lambda _port: None,
+        environ={},
+        look_at=(0.2, 0.4, 0.8),
+    )
 
 
 if __name__ == "__main__":

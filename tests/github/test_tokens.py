@@ -32,7 +32,7 @@ OTHER = Repository(8, Account(1, "ana", "Organization"), "other")
 APP = {"id": 42, "slug": "bot", "owner": {"id": 1, "login": "ana"}}
 READ_BODY = {
     "repository_ids": [7],
-    "permissions": {"metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read"},
+    "permissions": {"metadata": "read", "contents": "read", "issues": "read"},
 }
 
 
@@ -47,7 +47,7 @@ def test_no_purpose_may_do_more_than_its_name_says() -> None:
     """Writing is for posting alone; nothing may write contents, and nobody is an administrator."""
     for purpose, permissions in PERMISSIONS.items():
         levels = set(permissions.values())
-        assert levels <= ({"read"} if purpose in (Purpose.READ, Purpose.GIT) else {"write"}), purpose
+        assert levels <= ({"read"} if purpose in (Purpose.READ, Purpose.READ_PULL, Purpose.GIT) else {"write"}), purpose
         assert permissions.get("contents") in (None, "read"), purpose
 
 
@@ -289,11 +289,11 @@ async def test_a_missing_permission_is_named(status: int) -> None:
     server.mint_answers = [
         answer({"message": "The permissions requested are not granted to this installation."}, status)
     ]
-    granted = {"metadata": "read", "contents": "write", "issues": "read"}
+    granted = {"metadata": "read", "contents": "write"}
     server.on("GET", "/app/installations/5", answer({"id": 5, "permissions": granted}))
     with pytest.raises(Forbidden) as caught:
         await make_client(server).issue(1)
-    assert str(caught.value) == "the App has not been granted `pull_requests: read` on installation 5"
+    assert str(caught.value) == "the App has not been granted `issues: read` on installation 5"
     assert caught.value.status == status
 
 
@@ -363,3 +363,15 @@ async def test_no_token_in_any_error() -> None:
         assert "ghs_" not in text
         assert "Bearer" not in text
     assert "ghs_" not in repr(await client.clone_access())
+
+
+async def test_a_pull_request_is_read_with_the_token_that_may() -> None:
+    """An App that serves issues only is not asked for more; where GitHub refuses, the wider token is tried once."""
+    server = FakeGitHub()
+    refused = answer({"message": "Resource not accessible by integration"}, 403)
+    server.on("GET", ISSUE, refused, answer(issue_json()))
+    await make_client(server).issue(1)
+    assert [sorted(body["permissions"]) for body in server.minted] == [
+        ["contents", "issues", "metadata"],
+        ["contents", "issues", "metadata", "pull_requests"],
+    ]
