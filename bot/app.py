@@ -40,6 +40,8 @@ _log = log.get("app")
 
 #: seconds after an unanswered write at which its marker is looked for; only then is it written again
 LOOK_AT = (5.0, 30.0, 90.0)
+#: how long GitHub may take to answer `/readyz`, where it does not count: who asks there gives up after a second
+GITHUB_SECONDS = 0.8
 #: how long a stop waits for posts under way
 STOP_SECONDS = 8.0
 
@@ -80,10 +82,12 @@ class Bot:
     async def github_fault(self) -> str | None:
         """Why GitHub cannot be reached, None if who we are is known."""
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(GITHUB_SECONDS):
                 await self.identities.get()
-        except (BotError, TimeoutError) as error:
-            return str(error) or type(error).__name__
+        except TimeoutError:
+            return f"it did not say within {GITHUB_SECONDS} s who this App is"
+        except BotError as error:
+            return str(error)
         return None
 
 
@@ -179,8 +183,11 @@ async def _stop(loops: list[asyncio.Task[None]]) -> None:
 
 def _lock(data: Path) -> int:
     """Make this process the only one on the data folder; the lock goes with the process, however that ends."""
-    data.mkdir(parents=True, exist_ok=True)
-    handle = os.open(data / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        handle = os.open(data / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise OperatorError(f"cannot use {data}: {error.strerror}", "check BOT_DATA_DIR and its permissions") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -203,7 +210,11 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit as error:  # uvicorn's way, after it logged why
+            at = f"{self.config.host}:{self.config.port}"
+            raise OperatorError(f"cannot listen on {at}", "set BOT_HOST and BOT_PORT to what is free here") from error
         self._listens(self.servers[0].sockets[0].getsockname()[1])
 
 
@@ -218,7 +229,7 @@ def serve(
 ) -> None:
     """Front door and health around one bot, until SIGTERM or SIGINT; `listens` is told the port once it is open.
 
-    Raises what `open_bot` raises, and `SystemExit` where the port cannot be used.
+    Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
     app = FastAPI(title="Threadsmith", version=__version__)
     config = uvicorn.Config(

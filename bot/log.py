@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 import structlog
@@ -18,23 +18,23 @@ def get(room: str) -> Any:  # structlog's bound loggers are typed by configurati
 
 
 def configure(level: str = "info", *, stream: TextIO | None = None, redact: Redactor | None = None) -> None:
-    """Set up logging once, at the edge. `redact` is applied to every string of every line."""
+    """Set up logging once, at the edge. `redact` is applied to every text of every line, at any depth."""
     out = stream or sys.stderr
     number = logging.getLevelNamesMapping()[level.upper()]
-    terminal = out.isatty()
 
     def scrub(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        if redact is None:
-            return event
-        return {key: redact(value) if isinstance(value, str) else value for key, value in event.items()}
+        return event if redact is None else {key: _redacted(value, redact) for key, value in event.items()}
 
-    renderer: Any = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
+    renderer: Any = structlog.processors.JSONRenderer()
+    if out.isatty():
+        # no pretty tracebacks: they show local variables, after the texts were redacted
+        renderer = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.ExceptionRenderer() if not terminal else _keep,
+            structlog.processors.ExceptionRenderer(),
             scrub,
             renderer,
         ],
@@ -42,8 +42,29 @@ def configure(level: str = "info", *, stream: TextIO | None = None, redact: Reda
         logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=False,
     )
-    logging.basicConfig(level=max(number, logging.WARNING), stream=out, force=True)
+    logging.basicConfig(level=max(number, logging.WARNING), handlers=[_Others()], force=True)
 
 
-def _keep(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return event
+class _Others(logging.Handler):
+    """What libraries log the standard way becomes lines of the same kind, redacted like ours."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            lines = get(record.name)
+            say = lines.error if record.levelno >= logging.ERROR else lines.warning
+            say(record.getMessage(), exc_info=record.exc_info)
+        except Exception:  # noqa: BLE001  # the standard's own way for a line that cannot be written
+            self.handleError(record)
+
+
+def _redacted(value: Any, redact: Redactor) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(key)): _redacted(each, redact) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_redacted(each, redact) for each in value]
+    # what a renderer would make of it
+    return redact(repr(value))

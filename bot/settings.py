@@ -51,10 +51,12 @@ class Settings(BaseModel):
     allowed_owners: Names = variable(
         "BOT_ALLOWED_OWNERS", "logins or ids whose repositories are served; `*` opens it; else the App's owner", ()
     )
-    database_url: str = variable("BOT_DATABASE_URL", "sqlite:///<path>; else bot.db in the data folder", "")
+    database_url: Annotated[str, Field(pattern=r"^$|^[a-z+]+://")] = variable(
+        "BOT_DATABASE_URL", "sqlite:///<path>; else bot.db in the data folder", ""
+    )
     data_dir: Path = variable("BOT_DATA_DIR", "database, clones, caches", Path("data"))
     host: str = variable("BOT_HOST", "address to listen on", "127.0.0.1")
-    port: int = variable("BOT_PORT", "port to listen on", 8000)
+    port: Annotated[int, Field(ge=0, le=65535)] = variable("BOT_PORT", "port to listen on", 8000)
     workers: Annotated[int, Field(ge=1, le=256)] = variable("BOT_WORKERS", "runs at once in this process", 4)
     sandbox: Literal["required", "off"] = variable(
         "BOT_SANDBOX", "required: processes need isolation that works; off: every writer is trusted", "required"
@@ -96,7 +98,7 @@ class Source:
 
 def load(environ: Mapping[str, str], dotenv: Path | None = Path(".env")) -> tuple[Settings, dict[str, Source]]:
     """Read the settings and where each came from. Raises `OperatorError` that names the variable at fault."""
-    file = {k: v for k, v in dotenv_values(dotenv).items() if v is not None} if dotenv and dotenv.is_file() else {}
+    file = _dotenv(dotenv) if dotenv and dotenv.is_file() else {}
     values: dict[str, str] = {}
     sources: dict[str, Source] = {}
     for field in Settings.model_fields.values():
@@ -119,6 +121,13 @@ def load(environ: Mapping[str, str], dotenv: Path | None = Path(".env")) -> tupl
         name = str(first["loc"][0])
         # never the value: it may be a secret
         raise OperatorError(f"{name}: {first['msg']}", f"see `{name}` in the README's settings") from None
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    try:
+        return {name: value for name, value in dotenv_values(path).items() if value is not None}
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperatorError(f"cannot read {path}", "check its permissions, and save it as UTF-8") from error
 
 
 def _is_secret(field: Any) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+
+from sqlmodel import text
 
 from bot.model.delivery import NewDelivery
 from bot.model.thread import Account, Issue, Repository
-from bot.store import Session, deliveries, dispatches, snapshots, threads
+from bot.store import Session, Store, deliveries, dispatches, snapshots, threads
 from bot.store.tables import Dispatch, Run, Thread
 
 NOW = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
@@ -40,13 +45,22 @@ def thread(session: Session, number: int = 1) -> Thread:
     return threads.ensure(session, REPOSITORY, issue(number), installation_id=77)
 
 
-def run(session: Session, number: int = 1, *, guid: str, now: datetime = NOW, workflow: str = "ask") -> Run:
+def run(
+    session: Session,
+    number: int = 1,
+    *,
+    guid: str,
+    now: datetime = NOW,
+    workflow: str = "ask",
+    files: dict[str, str] | None = None,
+    comment_id: int | None = None,
+) -> Run:
     """A queued run on thread `number`, as an accepted delivery makes one."""
     where = thread(session, number)
     assert deliveries.take(session, delivery(guid), now) == "accepted"
     taken = deliveries.find(session, guid)
     assert taken is not None
-    snapshot = snapshots.keep(session, REPOSITORY.id, "c0ffee", {}, now)
+    snapshot = snapshots.keep(session, REPOSITORY.id, "c0ffee", files or {}, now)
     dispatch = Dispatch(
         thread_id=where.id,
         delivery_id=taken.id,
@@ -55,8 +69,30 @@ def run(session: Session, number: int = 1, *, guid: str, now: datetime = NOW, wo
         actor_id=ANA.id,
         actor=ANA.login,
         actor_role="write",
+        comment_id=comment_id,
         request="hello",
         command=workflow,
+        trigger={
+            "name": "mention",
+            "text": "hello",
+            "actor": ANA.login,
+            "url": "https://x.test/1",
+            "at": now.isoformat(),
+        },
         created_at=now,
     )
     return dispatches.accept(session, dispatch, workflow, now)
+
+
+@asynccontextmanager
+async def locked(store: Store) -> AsyncIterator[None]:
+    """Within, the database refuses every write: somebody else holds it, and nobody waits for that."""
+    await store.write(lambda session: session.execute(text("PRAGMA busy_timeout=0")))
+    file = await store.read(lambda session: session.execute(text("PRAGMA database_list")).one()[2])
+    other = sqlite3.connect(file, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+    finally:
+        other.close()

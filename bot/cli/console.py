@@ -23,9 +23,15 @@ def err(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+#: columns where nobody looks at a terminal: programs want one line a row
+_WIDE = 10_000
+
+
 def console(*, stderr: bool = False) -> Console:
-    """For tables and progress; plain text where nobody looks at a terminal."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
+    """For tables and progress; plain text, never folded, where nobody looks at a terminal."""
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    # what is printed comes from settings and threads: brackets and colons in it mean nothing
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=None if terminal else _WIDE)
 
 
 def settings() -> tuple[Settings, dict[str, Source]]:

@@ -17,6 +17,7 @@ from bot.cli.validate import read_files
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub
 from bot.model.clock import SystemClock
+from bot.publish import Redactor
 from bot.runners import default_model
 from bot.settings import Settings, Source, missing_to_serve
 from bot.store import open_store
@@ -60,13 +61,15 @@ def doctor(
 
 def _settings_table(found: Settings, sources: dict[str, Source]) -> Table:
     table = Table(box=None, pad_edge=False)
+    redact = Redactor(found.secrets)
     for head in ("setting", "value", "from", "meaning"):
-        table.add_column(head, overflow="fold")
+        table.add_column(head, overflow="fold", no_wrap=head == "setting")
     for name, field in Settings.model_fields.items():
         value = getattr(found, name)
         extra = field.json_schema_extra
         secret = isinstance(extra, dict) and bool(extra.get("secret"))
-        shown = ("set" if value else "–") if secret else _shown(value)
+        # a URL may hold a password
+        shown = ("set" if value else "–") if secret else redact(_shown(value))
         table.add_row(str(field.alias), shown, sources[str(field.alias)].where, field.description or "")
     return table
 
@@ -105,8 +108,10 @@ async def _database(found: Settings) -> Finding:
         store = open_store(found.database)
     except OperatorError as error:
         return Finding("fail", "database", error.message, error.mend)
+    except OSError as error:
+        return Finding("fail", "database", str(error), "check BOT_DATA_DIR and its permissions")
     await store.close()
-    return Finding("ok", "database", found.database)
+    return Finding("ok", "database", Redactor()(found.database))
 
 
 async def _sandbox(found: Settings) -> Finding:

@@ -41,7 +41,9 @@ from bot.workspace import Sandbox, Workspace, open_sandbox
 def run(
     workflow: Annotated[str, typer.Argument(help="Agent or workflow of the configuration.")],
     thread: Annotated[Path, typer.Option(help="The thread: a JSON file in GitHub's REST shapes.")],
-    config: Annotated[Path, typer.Option(help="A repository; its files are configuration and workspace.")] = Path(),
+    config: Annotated[
+        Path, typer.Option(help="A repository; its files are configuration and workspace.", exists=True)
+    ] = Path(),
     param: Annotated[list[str] | None, typer.Option(help="key=value, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask no model: print what it would be given.")] = False,
 ) -> None:
@@ -133,6 +135,8 @@ def _real_tmp() -> str:
 def _copy(config: Path, target: Path) -> Workspace:
     """A copy to work in: a step must not touch the files it was started from."""
     top = (config.parent if config.is_file() else config).resolve()
+    if top.name == ".github":  # as `read_files` takes it
+        top = top.parent
     skipped = shutil.ignore_patterns(".venv", "node_modules", "__pycache__")
     shutil.copytree(top, target, symlinks=True, ignore=skipped)
     return Workspace(target, None, "read")

@@ -15,7 +15,7 @@ from bot.settings import missing_to_serve
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (BOT_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on (BOT_PORT).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (BOT_PORT).")] = None,
 ) -> None:
     """Take deliveries and work on them until stopped."""
     found, _ = settings()

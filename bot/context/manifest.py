@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from bot.context.window import NOT_ASKED
 from bot.model.context import CommentRecord, InputRecord, Manifest
 
 #: rows of comments that were left out; the newest are what somebody asks about
@@ -47,7 +48,9 @@ def _summary(manifest: Manifest) -> str:
 
 
 def _comment(record: CommentRecord) -> str:
-    name = f"{_text(record.author)} ({_text(record.role)}), {record.created_at[:16].replace('T', ' ')}"
+    # of comments that could not be shown nobody asked whose they were
+    role = "" if record.role == NOT_ASKED else f" ({_text(record.role)})"
+    name = f"{_text(record.author)}{role}, {record.created_at[:16].replace('T', ' ')}"
     if re.fullmatch(r"https?://[^\s()<>|]+", record.url):
         name = f"[{name}]({record.url})"
     fate = record.fate if record.fate in _SEEN else f"left out: {record.fate}"

@@ -15,6 +15,8 @@ from bot.model.thread import Comment
 
 _TITLE = "📌 **What the bot always sees here**"
 _WORDS = 80
+#: emphasis and code marks, which a quotation of a few words does not need
+_MARKS = re.compile(r"\*\*|__|`+")
 _LINE = re.compile(r"^[0-9]+\. \[[^\]\n]*\]\([^)\s]*#issuecomment-(?P<id>[0-9]+)\)", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$(){}])")
 
@@ -82,7 +84,7 @@ def linked_comment(link: str) -> int | None:
 
 def first_words(text: str, limit: int = _WORDS) -> tuple[str, bool]:
     """The beginning of a sanitised text on one line, and whether there was more. Cut at a word's end if it can be."""
-    line = " ".join(text.split())
+    line = " ".join(_MARKS.sub("", text).split())
     if len(line) <= limit:
         return line, False
     cut = line[: limit + 1].rsplit(" ", 1)[0]

@@ -14,6 +14,9 @@ from bot.model.thread import Account
 
 Roles = Mapping[int, Role]
 
+#: the role of an author whom nobody had to ask about
+NOT_ASKED = "role not asked"
+
 
 @dataclass(frozen=True, slots=True)
 class WindowPolicy:
@@ -202,7 +205,7 @@ def _role_word(account: Account, roles: Roles) -> str:
     if not account.id:
         return Role.NONE.value
     role = roles.get(account.id)
-    return "role not asked" if role is None else role.value
+    return NOT_ASKED if role is None else role.value
 
 
 def _trust(role: Role) -> Trust:

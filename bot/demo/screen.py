@@ -36,14 +36,16 @@ class Screen:
     def set_up(self, *, isolated: bool, isolation: str, issue: str, url: str) -> None:
         """What was started, and whether commands run isolated."""
         if isolated:
-            told = f"[green]isolation is on[/] ({isolation})"
+            self._c.print(Text.assemble(("isolation is on", "green"), f": {isolation}"))
         else:
-            told = (
-                f"[yellow]isolation is off[/] ({isolation}) Here that is accepted, since what runs is the demo's own "
-                "configuration; a real bot would refuse to run commands."
+            why = isolation.removeprefix("no isolation: ").rstrip(".")
+            self._c.print(
+                Text.assemble(
+                    ("isolation is off", "yellow"),
+                    f": {why}. The demo runs all the same, since its commands are its own; a real bot would refuse.",
+                )
             )
-        self._c.print(told)
-        self._c.print(f"{issue}  [dim]{url}[/]")
+        self._c.print(Text.assemble(issue, ("  " + url, "dim")))
 
     def act(self, number: int, of: int, title: str) -> None:
         """A new act begins."""

@@ -47,6 +47,12 @@ class Acceptance:
         return Slot(f"dispatch/{self.delivery.id}", purpose, step=asked.command.name, iteration=asked.ordinal)
 
     @property
+    def handle(self) -> str:
+        """How people call the bot here: the file's first handle, else the App's own."""
+        usable = self.configured.configuration if self.configured else None
+        return f"@{usable.bot.mention[0]}" if usable and usable.bot.mention else self.identity.handle
+
+    @property
     def target_id(self) -> int | None:
         """The comment that asked; None for the issue's body."""
         return self.event.comment.id if self.event.comment else None

@@ -115,7 +115,7 @@ async def _pin(self: Actions, asked: Asked, acceptance: Acceptance, client: Repo
 async def _unpin(self: Actions, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
         try:
-            pinning.unpin(session, thread, asked.command, acceptance.identity.handle, self.speaker)
+            pinning.unpin(session, thread, asked.command, acceptance.handle, self.speaker)
         except UserError as error:
             self.say(session, thread, asked, acceptance, refusal_body(error))
         else:
@@ -126,7 +126,7 @@ async def _unpin(self: Actions, asked: Asked, acceptance: Acceptance, _client: R
 
 async def _pins(self: Actions, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        self.say(session, thread, asked, acceptance, listing(session, thread, acceptance.identity.handle))
+        self.say(session, thread, asked, acceptance, listing(session, thread, acceptance.handle))
 
     return act
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from bot import log
@@ -21,7 +22,7 @@ from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.roles import AskedRoles
-from bot.errors import BotError, Transient
+from bot.errors import BotError, Forbidden, NotFound, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock
 from bot.model.event import Event
@@ -38,6 +39,8 @@ _log = log.get("dispatch")
 SIDE_BY_SIDE = 8
 #: seconds between looks when nothing rings
 LOOK_EVERY = 5.0
+#: seconds before another look where the database refuses
+PAUSE = 1.0
 #: how long a fault of GitHub is waited out before the delivery has failed
 PATIENCE = timedelta(minutes=15)
 
@@ -62,7 +65,8 @@ class Intake:
         self._p = parts
         self._actions = actions
         self._places = asyncio.Semaphore(SIDE_BY_SIDE)
-        self._busy: dict[str, frozenset[str]] = {}
+        #: of each thread that is being looked at, the deliveries under way and those seen behind them
+        self._busy: dict[str, set[str]] = {}
 
     async def run(self) -> None:
         """Look at deliveries until cancelled."""
@@ -70,31 +74,51 @@ class Intake:
         async with asyncio.TaskGroup() as group:
             while True:
                 seen = bell.count
-                if not await self._spread(group):
+                try:
+                    fresh = await self._spread(group)
+                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due())
+                except Transient as error:
+                    _log.error("store_refuses", reason=str(error))
+                    await self._p.clock.sleep(PAUSE)
+                    continue
+                if not fresh:
                     # another process (`threadsmith replay`) changes rows without ringing
-                    await bell.wait(seen, min(LOOK_EVERY, await self._until_due()))
+                    await bell.wait(seen, wait)
 
     async def _spread(self, group: asyncio.TaskGroup) -> bool:
         """Start a task for each thread that has something new and is not being looked at; whether there was any."""
-        now = self._p.clock.now()
-        under_way = [delivery_id for ids in self._busy.values() for delivery_id in ids]
-        batch = await self._p.store.read(lambda session: deliveries.open_batch(session, now, busy=under_way))
-        groups: dict[str, list[tuple[datetime, Delivery]]] = {}
-        for delivery in batch:
-            key, at = _place(delivery)
-            groups.setdefault(key, []).append((at, delivery))
-        fresh = {key: group for key, group in groups.items() if key not in self._busy}
-        for key, found in fresh.items():
+        groups = await self._fresh()
+        for key, found in groups.items():
             ordered = [delivery for _, delivery in sorted(found, key=lambda pair: (pair[0], pair[1].id))]
-            self._busy[key] = frozenset(delivery.id for delivery in ordered)
+            self._busy[key] = {delivery.id for delivery in ordered}
             group.create_task(self._thread(key, ordered))
-        return bool(fresh)
+        return bool(groups)
+
+    async def _fresh(self) -> dict[str, list[tuple[datetime, Delivery]]]:
+        """The next due deliveries of threads that nobody looks at; however many wait for one that somebody does."""
+        now = self._p.clock.now()
+        groups: dict[str, list[tuple[datetime, Delivery]]] = {}
+        while not groups:
+            seen = {delivery_id for ids in self._busy.values() for delivery_id in ids}
+            batch = await self._p.store.read(partial(deliveries.open_batch, now=now, busy=seen))
+            if not batch:
+                break
+            for delivery in batch:
+                key, at = _place(delivery)
+                if key in self._busy:
+                    self._busy[key].add(delivery.id)
+                else:
+                    groups.setdefault(key, []).append((at, delivery))
+        return groups
 
     async def _thread(self, key: str, ordered: Sequence[Delivery]) -> None:
         try:
             async with self._places:
                 for delivery in ordered:
                     await self._one(delivery)
+        except Exception as error:  # noqa: BLE001  # what became of it could not be kept: it is new, and looked at again
+            _log.error("delivery_not_settled", thread=key, exc_info=error)
+            await self._p.clock.sleep(PAUSE)
         finally:
             del self._busy[key]
             self._p.store.bell("delivery").ring()
@@ -153,16 +177,19 @@ class Intake:
     async def _own(self, delivery: Delivery, event: Event, client: RepositoryClient) -> None:
         """Step 1: our own doing confirms its slot, and nothing else."""
 
-        def work(session: Session) -> int | None:
-            deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
-            return confirm_own(session, event, self._p.marker, self._p.clock.now())
+        def work(session: Session, gone: int | None = None) -> int | None:
+            other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
+            if other is None or gone is not None:
+                deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
+            return other
 
         other = await self._p.store.write(work)
         if other is not None and event.comment is not None:
             younger = max(other, event.comment.id)
             _log.warning("said_twice", comment=younger)
-            with suppress(BotError):
+            with suppress(NotFound, Forbidden):
                 await client.delete_comment(younger)
+            await self._p.store.write(lambda session: work(session, younger))
 
     async def _foreign(self, delivery: Delivery, event: Event, identity: Identity, client: RepositoryClient) -> None:
         looked = _Looked()
@@ -179,8 +206,11 @@ class Intake:
         acceptance = Acceptance(delivery, event, identity, configured, self._p.clock.now())
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
 
+        ours = event.comment is not None and self._p.identities.mine(event.comment)
+
         def work(session: Session) -> None:
-            thread = observe(session, event, self._p.marker, self._p.speaker, identity.handle, acceptance.now)
+            parts, now = self._p, acceptance.now
+            thread = observe(session, event, parts.marker, parts.speaker, acceptance.handle, now, ours=ours)
             for asked, act in zip(looked.asked, acts, strict=True):
                 accept(session, thread, acceptance, asked, act, self._p.speaker)
             for refused in looked.refused:
@@ -253,7 +283,11 @@ def _declared(usable: Configuration, name: str) -> tuple[str, ...]:
 
 def _place(delivery: Delivery) -> tuple[str, datetime]:
     """The thread a delivery is about and its payload time, as far as the body tells; events go in that order."""
-    payload: dict[str, Any] = json.loads(delivery.body)
+    payload: Any = None
+    with suppress(ValueError):
+        payload = json.loads(delivery.body)
+    if not isinstance(payload, dict):
+        payload = {}
     issue = payload.get("issue") or payload.get("pull_request")
     number = issue.get("number") if isinstance(issue, dict) else None
     subject = payload.get("comment") or issue

@@ -15,8 +15,13 @@ from bot.store import Session, dispatches, outbox, threads
 from bot.store.tables import Thread
 
 
-def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, handle: str, now: datetime) -> Thread:
-    """Record what the event tells about its thread, whether or not anything is asked."""
+def observe(
+    session: Session, event: Event, marker: Marker, speaker: Speaker, handle: str, now: datetime, *, ours: bool
+) -> Thread:
+    """Record what the event tells about its thread, whether or not anything is asked.
+
+    `ours` says that the comment is this App's, whoever edited it: a marker in anybody else's is a copy.
+    """
     thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
     comment = event.comment
     if comment is None:
@@ -25,7 +30,7 @@ def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, ha
     match event.action:
         case "created" | "edited":
             mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
-            slot = str(mark.slot) if mark and comment.app_id is not None else None
+            slot = str(mark.slot) if mark and ours else None
             threads.remember(session, thread.id, comment, now, slot)
             threads.refresh_pin(session, thread.id, comment.id, comment_to_json(comment))
             if slot:  # a person's edit of our comment confirms it as well
@@ -53,8 +58,13 @@ def observe(session: Session, event: Event, marker: Marker, speaker: Speaker, ha
     return thread
 
 
-def confirm_own(session: Session, event: Event, marker: Marker, now: datetime) -> int | None:
-    """Our own comment came back: its slot is filled. Returns the id of another comment that fills it already."""
+def confirm_own(
+    session: Session, event: Event, marker: Marker, now: datetime, *, gone: int | None = None
+) -> int | None:
+    """Our own comment came back: its slot is filled. Returns the id of another comment that fills it already.
+
+    `gone` is a comment that was taken back since.
+    """
     thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
     comment = event.comment
     if comment is None:
@@ -66,7 +76,7 @@ def confirm_own(session: Session, event: Event, marker: Marker, now: datetime) -
     threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
     if mark is None or event.action != "created":
         return None
-    return outbox.confirm(session, str(mark.slot), comment.id, comment.url, now)
+    return outbox.confirm(session, str(mark.slot), comment.id, comment.url, now, gone=gone)
 
 
 def body_as_comment(event: Event) -> Comment:

@@ -88,7 +88,7 @@ def pin(
         when=acceptance.now,
     )
     if fresh:
-        say_index(session, thread, speaker, acceptance.identity.handle)
+        say_index(session, thread, speaker, acceptance.handle)
     return fresh
 
 

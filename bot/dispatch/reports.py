@@ -19,14 +19,14 @@ from bot.workflows import Configuration
 def help_body(acceptance: Acceptance) -> str:
     """What can be asked here; without a usable configuration the built-ins and why the rest is missing."""
     configured = acceptance.configured
-    handle = acceptance.identity.handle
+    handle = acceptance.handle
     if configured is None or configured.configuration is None:
         findings = configured.findings if configured else ()
         commit = configured.commit if configured else ""
         return help_text(BUILTINS, [], handle, "ask") + "\n\n" + configuration_body(findings, commit=commit)
     usable = configured.configuration
     offers = [_offer(usable, name) for name in usable.names()]
-    return help_text(BUILTINS, offers, (usable.bot.mention or (handle,))[0], usable.bot.default)
+    return help_text(BUILTINS, offers, handle, usable.bot.default)
 
 
 def _offer(usable: Configuration, name: str) -> Offer:
@@ -37,7 +37,7 @@ def _offer(usable: Configuration, name: str) -> Offer:
 
 def did_you_mean(command: Command, acceptance: Acceptance) -> str:
     """A first word close to a command is not guessed at: nothing runs until the person says which it was."""
-    handle = acceptance.identity.handle
+    handle = acceptance.handle
     return (
         f"Did you mean {inline_code(f'{handle} {command.suggestion}')}? Nothing was started. "
         f"To ask it as free text, write {inline_code(f'{handle} {command.name} …')}."

@@ -222,11 +222,12 @@ def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled
 
 
 def postpone(session: Session, run_id: str, error: Transient, say: Say, now: datetime) -> None:
-    """GitHub gave no answer that the start needs: try again soon, and fail 15 minutes after the run was queued."""
+    """GitHub gave no answer that the start needs: try again soon, and fail 15 minutes after it first tried to start."""
     rows = runs.rows(session, run_id)
     if rows.run.state is not RunState.RUNNING:
         return
-    if now - rows.run.queued_at > PATIENCE:
+    # not since it was queued: it may have waited for the runs before it
+    if now - (rows.run.started_at or rows.run.queued_at) >= PATIENCE:
         fail(session, run_id, Failed("github_unavailable", f"GitHub did not answer: {error}"), say, now)
     else:
         runs.release(session, rows.run, now, now + timedelta(seconds=max(5.0, error.retry_after or 0.0)))

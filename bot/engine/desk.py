@@ -86,7 +86,10 @@ class Desk:
         self._reporter.output(session, rows, step, attempt, configuration.bot if configuration else BotFile(version=1))
 
     async def clear(self, run_id: str) -> None:
-        await self._t.workspaces.remove(run_id)
+        try:
+            await self._t.workspaces.remove(run_id)
+        except (BotError, OSError) as error:  # the next start sweeps it; the run itself has ended well
+            _log.warning("workspace_left", run=run_id, reason=str(error))
 
     async def sweep(self) -> None:
         for run_id in await asyncio.to_thread(self._t.workspaces.known):
@@ -139,8 +142,10 @@ class Desk:
         if (barred := self._t.runners.check(_probe(agent, limits))) is not None:
             return barred
         client = self._client(begun.rows)
+        mention = terms.configuration.bot.mention
+        handle = f"@{mention[0]}" if mention else self._t.handle()
         context = await assemble_step(
-            Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, self._t.handle()),
+            Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle),
             begun.rows,
             terms.configuration,
             terms.workflow,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
 
 from bot import log
 from bot.engine import commit
@@ -20,6 +21,10 @@ _log = log.get("engine")
 
 #: seconds between heartbeats; a lease is 30 s
 BEAT = 10.0
+#: seconds at most between two tries where the database refuses
+LONGEST_PAUSE = 30.0
+
+T = TypeVar("T")
 
 
 class Desk(Protocol):
@@ -61,8 +66,8 @@ class Workers:
 
     async def run(self) -> None:
         """Work until cancelled; then hand back what is held."""
-        await self._queue.recover()
-        await self._desk.sweep()
+        await self._patiently(self._queue.recover)
+        await self._patiently(self._desk.sweep)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._beat())
             group.create_task(self._watch())
@@ -77,22 +82,25 @@ class Workers:
     async def _beat(self) -> None:
         while True:
             await self._clock.sleep(BEAT)
-            await self._queue.beat()
+            await self._patiently(self._queue.beat)
 
     async def _watch(self) -> None:
         bell = self._store.bell("cancel")
         while True:
             seen = bell.count
-            for run_id in await self._store.read(lambda session: runs.cancelled(session, self._queue.owner)):
+            for run_id in await self._patiently(lambda: self._store.read(self._asked_to_cancel)):
                 task = self._held.get(run_id)
                 if task is not None and run_id not in self._called_off:
                     self._called_off.add(run_id)
                     task.cancel()
             await bell.wait(seen)
 
+    def _asked_to_cancel(self, session: Session) -> list[str]:
+        return runs.cancelled(session, self._queue.owner)
+
     async def _work(self) -> None:
         while True:
-            run_id = await self._queue.claim()
+            run_id = await self._patiently(self._queue.claim)
             task = asyncio.create_task(self._hold(run_id), name=f"run {run_id}")
             self._held[run_id] = task
             # a cancellation that was asked for between the claim and this line rang before we were listed
@@ -122,43 +130,55 @@ class Workers:
                 raise
         except Transient as error:
             fault = error
-            await self._store.write(
+            await self._write(
                 lambda session: commit.postpone(session, run_id, fault, self._desk.say, self._clock.now())
             )
         except Exception as error:  # noqa: BLE001  # whatever it was, the run must end and say so
             if not isinstance(error, BotError):
                 _log.exception("run_crashed", run=run_id)
             failure = _failure(error)
-            await self._store.write(
-                lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now())
-            )
+            await self._write(lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now()))
 
     async def _cleared(self, run_id: str) -> None:
-        if await self._store.read(lambda session: runs.ended(session, run_id)):
+        if await self._patiently(lambda: self._store.read(lambda session: runs.ended(session, run_id))):
             await self._desk.clear(run_id)
 
     async def _drive(self, run_id: str) -> None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))
         terms = await self._desk.terms(rows)
         if (end := await self._desk.admit(rows)) is not None:
-            await self._store.write(
+            await self._write(
                 lambda session: commit.finish(
                     session, runs.rows(session, run_id), end, self._desk.say, self._clock.now()
                 )
             )
             return
-        begun = await self._store.write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
+        begun = await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
         while begun is not None:
             outcome = await self._desk.perform(begun, terms)
             begun = await self._record(begun, outcome, terms)
 
     async def _record(self, begun: Begun, outcome: Outcome, terms: Terms) -> Begun | None:
-        return await self._store.write(lambda session: commit.record(session, begun, outcome, terms, self._clock.now()))
+        return await self._write(lambda session: commit.record(session, begun, outcome, terms, self._clock.now()))
 
     async def _abandon(self, run_id: str, *, cancelled: bool) -> None:
-        await self._store.write(
+        await self._write(
             lambda session: commit.abandon(session, run_id, self._desk.say, self._clock.now(), cancelled=cancelled)
         )
+
+    async def _write(self, work: Callable[[Session], T]) -> T:
+        return await self._patiently(lambda: self._store.write(work))
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Use the database until it lets us: a disk that is full for a while must cost no outcome and no worker."""
+        pause = 1.0
+        while True:
+            try:
+                return await call()
+            except Transient as error:
+                _log.error("store_refuses", reason=str(error))
+                await self._clock.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
 
 
 def _stopping() -> bool:

@@ -49,7 +49,7 @@ class Footer:
             pieces.append(duration(self.seconds))
         if self.usage is not None and self.usage.tokens:
             pieces.append(_count(self.usage.tokens, "token"))
-        if self.usage is not None and self.usage.cost is not None:
+        if self.usage is not None and self.usage.cost:
             pieces.append(dollars(self.usage.cost))
         if self.saw is not None:
             pieces.append(str(self.saw))

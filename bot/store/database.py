@@ -24,7 +24,7 @@ from sqlalchemy.pool import QueuePool
 from sqlmodel import Session
 
 from bot import log
-from bot.errors import OperatorError
+from bot.errors import OperatorError, Transient
 from bot.store.bell import Bell
 from bot.store.migrate import migrate
 
@@ -70,7 +70,8 @@ class Store:
     async def write(self, work: Callable[[Session], T]) -> T:
         """Run `work` in a write transaction, committed when this returns. An exception undoes this work alone.
 
-        A cancelled caller still gets its work done: the work has been handed over.
+        A cancelled caller still gets its work done: the work has been handed over. Raises `Transient` where the disk
+        refuses (full, locked).
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
@@ -78,12 +79,15 @@ class Store:
         return await asyncio.shield(done)
 
     async def read(self, work: Callable[[Session], T]) -> T:
-        """Run `work` in a read transaction: one consistent view."""
+        """Run `work` in a read transaction: one consistent view. Raises `Transient` as `write` does."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     def _read(self, work: Callable[[Session], T]) -> T:
-        with self._reader.connect() as connection, connection.begin(), self._session(connection) as session:
-            return work(session)
+        try:
+            with self._reader.connect() as connection, connection.begin(), self._session(connection) as session:
+                return work(session)
+        except OperationalError as error:
+            raise _refusal(error) from error
 
     async def close(self) -> None:
         """Finish what is waiting, then close every connection."""
@@ -132,7 +136,8 @@ class Store:
                         results.append((work, None, error))
             self.commits += 1
         except Exception as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear of it
-            results = [(work, None, error) for work in works]
+            heard = _refusal(error) if isinstance(error, OperationalError) else error
+            results = [(work, None, heard) for work in works]
             bells = set()
         for loop in {work.loop for work in works}:
             mine = [r for r in results if r[0].loop is loop]
@@ -149,6 +154,10 @@ class Store:
                 work.done.set_exception(error)
         for name in bells:
             self._bells[name].ring()
+
+
+def _refusal(error: OperationalError) -> Transient:
+    return Transient(f"the database refuses: {error.orig}")
 
 
 def open_store(url: str) -> Store:

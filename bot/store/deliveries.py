@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
 from sqlalchemy import Insert, func, update
@@ -50,20 +51,19 @@ def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted
     return "accepted" if taken else "duplicate"
 
 
-def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Sequence[str] = ()) -> list[Delivery]:
+def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:
     """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
-    return list(
-        session.exec(
-            select(Delivery)
-            .where(
-                Delivery.state == DeliveryState.NEW,
-                or_(col(Delivery.not_before).is_(None), col(Delivery.not_before) <= now),
-                col(Delivery.id).not_in(busy),
-            )
-            .order_by(col(Delivery.id))
-            .limit(limit)
+    due = session.exec(
+        select(Delivery.id)
+        .where(
+            Delivery.state == DeliveryState.NEW,
+            or_(col(Delivery.not_before).is_(None), col(Delivery.not_before) <= now),
         )
+        .order_by(col(Delivery.id))
     )
+    # left out here and not in the query: there may be more of them than a statement takes variables
+    chosen = list(islice((delivery_id for delivery_id in due if delivery_id not in busy), limit))
+    return list(session.exec(select(Delivery).where(col(Delivery.id).in_(chosen)).order_by(col(Delivery.id))))
 
 
 def next_due(session: Session) -> datetime | None:

@@ -189,12 +189,17 @@ def drop(session: Session, row_id: str, reason: str) -> None:
     ring(session, "posted")
 
 
-def confirm(session: Session, slot: str, posted_id: int, url: str, now: datetime) -> int | None:
-    """Our own comment came back with this slot. Returns the id of another comment that fills the slot already."""
+def confirm(
+    session: Session, slot: str, posted_id: int, url: str, now: datetime, *, gone: int | None = None
+) -> int | None:
+    """Our own comment came back with this slot. Returns the id of another comment that fills the slot already.
+
+    `gone` is a comment that was taken back since: it fills nothing any more.
+    """
     row = session.exec(select(Outbox).where(Outbox.slot == slot)).first()
     if row is None:
         return None
-    if row.posted_id is not None and row.posted_id != posted_id:
+    if row.posted_id not in (None, posted_id, gone):
         return row.posted_id
     if row.state is OutboxState.UNSURE:
         row.state = follow(row.state, OutboxState.POSTED)

@@ -34,7 +34,9 @@ async def portrait(browser: Browser, stage: Stage, path: Path) -> Page:
     await answer.get_by_role("button", name="What it saw").click()
     await expect(page.locator("#panel-saw h2")).to_have_text("explain")
     await expect(answer).to_have_class("comment from-bot seen")
+    # tools are shown only where the pointer or the keyboard is
     await page.mouse.move(0, 0)
+    await page.evaluate("document.activeElement.blur()")
     # the question that it answers at the top, below the bar
     await page.evaluate(
         "id => scrollTo(0, document.getElementById(id).previousElementSibling.offsetTop - 70)",

@@ -161,10 +161,11 @@ async def test_narrow_screens_do_not_scroll_sideways(opened: Open) -> None:
 
 
 async def test_commits_stand_between_the_comments(opened: Open) -> None:
-    """Who committed what, where it happened, also live."""
+    """Who committed what to the default branch, where it happened, also live."""
     made, page = opened.made, opened.page
     made.world.comment(made.repo, 1, "sam", "before")
     made.world.write_file(made.repo, ".github/bot.yml", "agents: 4\n", "meg", "Another agent")
+    made.world.write_file(made.repo, "draft", "x", "meg", "Not shown", branch="draft")
     made.world.comment(made.repo, 1, "sam", "after")
     boxes = page.locator("#timeline > article, #timeline > .event")
     await expect(boxes).to_have_count(4)

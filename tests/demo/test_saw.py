@@ -39,5 +39,5 @@ def test_each_block_gets_its_own_text() -> None:
 def test_a_block_that_is_not_there_is_empty() -> None:
     """The others are still found."""
     there = Block("comment", "comment 3 by sam (read)", "reader", "hello")
-    missing = Block("pin", "comment 1 by ana (write)", "writer", "")
+    missing = Block("comment", "comment 1 by ana (write)", "writer", "")
     assert blocks(fence(KEY, there), [record(missing), record(there)]) == ["", "hello"]

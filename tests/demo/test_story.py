@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,11 +43,10 @@ def children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def run(tmp_path: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+def run(tmp_path: Path, *argv: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run Python to its end."""
-    return subprocess.run(
-        [sys.executable, *argv], env=environment(tmp_path), capture_output=True, text=True, timeout=LIMIT, check=False
-    )
+    env = environment(tmp_path) | variables
+    return subprocess.run([sys.executable, *argv], env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
 
 
 def test_once_plays_every_act_and_leaves_nothing(tmp_path: Path) -> None:
@@ -142,6 +142,21 @@ def test_the_play_can_be_stopped(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_isolation_it_says_so(tmp_path: Path) -> None:
+    """Nothing but Python and git, and a shell for the commands: no bubblewrap. It plays, and says what is missing."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "bash", "sh", "dirname"):
+        found = shutil.which(name)
+        assert found is not None
+        (programs / name).symlink_to(found)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = run(temporary, "-m", "bot.demo", "--once", PATH=str(programs))
+    assert "isolation is off: bubblewrap is not installed" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_taken_port_is_told(tmp_path: Path) -> None:
     """Which port, and what to do."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -171,11 +186,13 @@ async def test_the_page_shows_what_the_bot_saw() -> None:
         html = await saw(stage, first)
         for part in ("r1", "demo:helper", "You help the maintainers", "<b>pin</b>", "by ana", "not ok 5", "exit 0",
                      "sh tests/run.sh || true", "7 of 11 shown to the model", "beyond window", "newest_commits",
-                     "For us a skipped row would be fine", "why is an empty size taken for 0?"):  # fmt: skip
+                     "why is an empty size taken for 0?"):  # fmt: skip
             assert part in html, part
         pin = html.split("<b>pin</b>")[1].split("</li>")[0]
         assert "bad input must end with exit code 2" in pin
-        assert "r3" in await saw(stage, second)
+        html = await saw(stage, second)
+        # a comment too old to be read with the others still has its words in the list
+        assert all(part in html for part in ("r3", "For us a skipped row would be fine"))
         assert "No model was asked" in await saw(stage, stage.issue.comments[0])
 
 

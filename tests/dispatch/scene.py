@@ -290,7 +290,7 @@ async def open_scene(directory: Path, **identity: Any) -> AsyncIterator[Scene]:
         await store.close()
 
 
-# -- nouns for the modules below the intake -----------------------------------------------------------------------------
+# -- nouns for the modules below the intake --------------------------------------------------------------------------
 
 
 def comment(comment_id: int = 501, body: str = "hello", author: Account = ANA, number: int = 1, **more: Any) -> Comment:

@@ -197,7 +197,7 @@ def test_a_fence_holds_anything(text: str) -> None:
 def test_a_footer_s_pieces() -> None:
     """What is not known is left out; names cannot become markup."""
     assert str(Footer(4)) == "<sub>r4</sub>"
-    assert str(Footer(4, name="a_b*c", usage=Usage(1, 0, 1, 0.0))) == "<sub>r4 · a\\_b\\*c · 1 token · $0.000</sub>"
+    assert str(Footer(4, name="a_b*c", usage=Usage(1, 0, 1, 0.0))) == "<sub>r4 · a\\_b\\*c · 1 token</sub>"
     assert str(Footer(4, usage=Usage(), saw=Saw(1, 0, 2, 3))) == (
         "<sub>r4 · saw 1 comment, 0 pins, 2 inputs (3 below trust left out)</sub>"
     )

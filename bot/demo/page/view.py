@@ -84,7 +84,7 @@ class View:
             row.body or "", row.created_at, False, _marks(row.reactions), is_bot=row.author.type == "Bot",
         )  # fmt: skip
         pushes = [push for push in row.repository.pushes if push.at >= row.created_at]
-        rest: list[Comment | Push] = [*pushes, *row.comments]
+        rest: list[Comment | Push] = [*row.comments, *pushes]
         # a commit with the same number comes behind that comment: sorting keeps the order of equals
         rest.sort(key=lambda each: each.after if isinstance(each, Push) else each.id)
         return [first, *(each if isinstance(each, Push) else self.entry(each) for each in rest)]

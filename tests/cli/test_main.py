@@ -1,0 +1,81 @@
+"""The entry point: version, help, exit codes, and the command as a shell finds it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bot import __version__
+from bot.cli.main import app
+from tests.cli.conftest import Threadsmith
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = {
+    "demo": ("--once", "--port"),
+    "serve": ("--host", "--port"),
+    "doctor": ("[path]",),
+    "validate": ("--format", "json", "github"),
+    "run": ("--thread", "--config", "--param", "--dry-run"),
+    "prompt": ("--manifest",),
+    "runs": ("--limit", "--follow"),
+    "replay": ("delivery",),
+}
+
+
+def test_version(threadsmith: Threadsmith) -> None:
+    """Name and version in one line."""
+    assert threadsmith("--version").out == f"threadsmith {__version__}\n"
+
+
+def test_the_table_of_commands() -> None:
+    """Without a command the help; every command is in it, and no command is missing from this test."""
+    told = CliRunner().invoke(app, []).output
+    assert {command.name for command in app.registered_commands} - {None} | {"demo"} == set(COMMANDS)
+    for name in COMMANDS:
+        assert f"\n  {name} " in told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_each_command(name: str) -> None:
+    """What it does, its options, and no traceback."""
+    told = CliRunner().invoke(app, [name, "--help"])
+    assert told.exit_code == 0
+    assert f"threadsmith {name}" in told.output or f" {name} " in told.output.splitlines()[0]
+    assert all(option.lower() in told.output.lower() for option in COMMANDS[name])
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("run",), ("validate", "--format", "xml"), ("runs", "--limit=0")])
+def test_a_wrong_call(threadsmith: Threadsmith, arguments: tuple[str, ...]) -> None:
+    """Exit code 2, as everywhere."""
+    said = threadsmith(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert "Error" in said.err
+
+
+def test_a_setting_that_cannot_be_read(threadsmith: Threadsmith, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable and what it should be, in two lines."""
+    monkeypatch.setenv("BOT_WORKERS", "many")
+    said = threadsmith("doctor")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("BOT_WORKERS: Input should be a valid integer")
+    assert len(said.err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "command", [(sys.executable, "-m", "bot"), (str(Path(sys.executable).with_name("threadsmith")),)]
+)
+def test_as_a_shell_calls_it(command: tuple[str, ...], tmp_path: Path) -> None:
+    """`python -m bot` and the installed script are the same program; exit codes reach the shell."""
+    (tmp_path / "bot.yml").write_text("version: 1\nagents: [\n")
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [*command, "validate", "bot.yml"], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 3
+    assert ended.stdout.startswith(".github/bot.yml:")
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,111 @@
+"""`threadsmith validate`: the checks of a dispatch, on this machine's files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import BOT_YML, Threadsmith
+
+BROKEN = BOT_YML.replace("model:", "modle:")
+WHERE = ".github/bot.yml:5:5: error unknown_key:"
+
+
+@pytest.fixture
+def broken(repository: Path) -> Path:
+    """The same repository with a misspelt key."""
+    (repository / ".github" / "bot.yml").write_text(BROKEN)
+    return repository
+
+
+def test_a_good_file(threadsmith: Threadsmith, repository: Path) -> None:
+    """Nothing on standard output, so that a script may rely on it."""
+    said = threadsmith("validate", repository)
+    assert (said.code, said.out, said.err) == (0, "", "1 file checked, nothing to mend\n")
+
+
+@pytest.mark.parametrize("inside", ["", ".github", ".github/bot.yml"])
+def test_a_path_may_be_the_root_the_folder_or_the_file(threadsmith: Threadsmith, broken: Path, inside: str) -> None:
+    """Findings name the path in the repository, whichever was given."""
+    said = threadsmith("validate", broken / inside)
+    assert said.code == 3
+    assert said.out.startswith(WHERE)
+    assert "did you mean `model`" in said.out
+
+
+def test_without_a_path_it_is_the_working_directory(
+    threadsmith: Threadsmith, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As people call it."""
+    monkeypatch.chdir(broken)
+    assert threadsmith("validate").out.startswith(WHERE)
+
+
+def test_json(threadsmith: Threadsmith, broken: Path) -> None:
+    """For programs: a list with every key, and the same exit code."""
+    said = threadsmith("validate", broken, "--format", "json")
+    first, *_ = json.loads(said.out)
+    assert said.code == 3
+    assert (first["file"], first["line"], first["column"]) == (".github/bot.yml", 5, 5)
+    assert first["code"] == "unknown_key"
+
+
+def test_json_of_a_good_file(threadsmith: Threadsmith, repository: Path) -> None:
+    """An empty list, and not a word beside it."""
+    said = threadsmith("validate", repository, "--format", "json")
+    assert (said.code, json.loads(said.out), said.err) == (0, [], "")
+
+
+def test_github(threadsmith: Threadsmith, broken: Path) -> None:
+    """Annotations, one a line."""
+    said = threadsmith("validate", broken, "--format", "github")
+    assert said.code == 3
+    assert said.out.splitlines()[0].startswith("::error file=.github/bot.yml,line=5,col=5,title=unknown_key::")
+
+
+@pytest.mark.parametrize("inside", ["", ".github/bot.yml"])
+def test_files_of_the_folder_are_checked_too(threadsmith: Threadsmith, repository: Path, inside: str) -> None:
+    """`.github/bot/workflows/*.yml` beside `bot.yml`, each fault in its own file."""
+    more = repository / ".github" / "bot" / "workflows" / "build.yml"
+    more.parent.mkdir(parents=True)
+    more.write_text("steps: 5\n")
+    said = threadsmith("validate", repository / inside)
+    assert said.code == 3
+    assert said.out.startswith(".github/bot/workflows/build.yml:1:")
+    more.write_text('steps:\n  - {id: one, run: "true"}\n')
+    assert threadsmith("validate", repository / inside).err == "2 files checked, nothing to mend\n"
+
+
+def test_what_is_not_utf8(threadsmith: Threadsmith, repository: Path) -> None:
+    """Named with the byte; the other file's faults are told as well."""
+    (repository / ".github" / "bot.yml").write_bytes(BOT_YML.encode() + b"# \xff\n")
+    (repository / ".github" / "bot" / "workflows").mkdir(parents=True)
+    (repository / ".github" / "bot" / "workflows" / "build.yml").write_text("steps: 5\n")
+    said = threadsmith("validate", repository)
+    assert said.code == 3
+    bad, other = (line for line in said.out.splitlines() if line)
+    assert bad.startswith(".github/bot.yml:1:1: error not_utf8: byte ")
+    assert f"byte {len(BOT_YML) + 2} " in bad
+    assert other.startswith(".github/bot/workflows/build.yml:")
+
+
+def test_a_byte_order_mark_does_no_harm(threadsmith: Threadsmith, repository: Path) -> None:
+    """Some editors write one."""
+    (repository / ".github" / "bot.yml").write_bytes(b"\xef\xbb\xbf" + BOT_YML.encode())
+    assert threadsmith("validate", repository).code == 0
+
+
+def test_nothing_to_check(threadsmith: Threadsmith, tmp_path: Path) -> None:
+    """A repository without a file is served by the product's own agent; that is no fault."""
+    said = threadsmith("validate", tmp_path)
+    assert said.code == 0
+    assert "`ask` agent would serve" in said.err
+
+
+def test_a_path_that_is_not_there(threadsmith: Threadsmith, tmp_path: Path) -> None:
+    """A fault of the call, not of a configuration."""
+    said = threadsmith("validate", tmp_path / "nowhere")
+    assert said.code == 2
+    assert "does not exist" in said.err
