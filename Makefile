@@ -32,11 +32,11 @@ test: $(VENV)/.dev ## run the tests (ARGS is passed to pytest)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import direction, drift of generated files
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m tests.generated --check
+	@failed=; \
+	for each in "ruff check ." "ruff format --check ." mypy "lint-imports --no-cache" "python -m tests.generated --check"; do \
+	  echo "== $$each"; $(BIN)/$$each || failed="$$failed '$$each'"; \
+	done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 format: $(VENV)/.dev ## let ruff format and mend
 	@$(BIN)/ruff format .
@@ -45,5 +45,5 @@ format: $(VENV)/.dev ## let ruff format and mend
 generate: $(VENV)/.dev ## write the generated files (JSON Schemas, reference tables)
 	@$(BIN)/python -m tests.generated
 
-clean: ## remove the environment and the demo's data
-	@rm -rf $(VENV) data
+clean: ## remove the environment and caches (never data)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

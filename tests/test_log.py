@@ -123,6 +123,14 @@ def test_no_secret_reaches_a_line(stream: io.StringIO, say: Callable[[Any], None
     assert "[redacted]" in stream.getvalue()
 
 
+def test_what_is_redacted_keeps_its_shape() -> None:
+    """Programs find the same objects, lists and numbers."""
+    stream = io.StringIO()
+    log.configure(stream=stream, redact=Redactor([SECRET]))
+    log.get("x").info("said", value={"a": [1, 2.5, True, None, SECRET], "b": ("text", {"c": 3})})
+    assert lines(stream)[0]["value"] == {"a": [1, 2.5, True, None, "[redacted]"], "b": ["text", {"c": 3}]}
+
+
 def fails() -> None:
     """Raises with a secret in its words, in those of its cause, and in a local variable."""
     local = SECRET

@@ -54,9 +54,9 @@ def _steps(rows: RunRows) -> dict[str, Any]:
 
 
 def cut(text: str, limit: int = OUTPUT_MAX) -> str:
-    """The first `limit` bytes of a text, with a mark that says how much is missing."""
+    """The first `limit` bytes of a text, with a mark that says how much is missing. No database takes a surrogate."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= limit:
-        return text
+        return raw.decode()
     head = raw[:limit].decode("utf-8", "ignore")
     return f"{head}\n[… {len(raw) - limit} bytes left out]"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from sqlmodel import col, select
 
@@ -12,7 +12,7 @@ from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command
 from bot.model.state import DispatchState, RunState
 from bot.publish import Redactor, Speaker
-from bot.store import Session, Store, runs
+from bot.store import Store, runs
 from bot.store.tables import Dispatch, Outbox, Run
 from tests import rows
 from tests.dispatch.scene import MEG, acceptance, asked, client_of, event
@@ -30,8 +30,7 @@ async def do(store: Store, command: Command, server: FakeGitHub | None = None, n
     act = await actions.prepare(asked(command), held, client_of(server or FakeGitHub()))
     if act is None:
         return None
-    found: Callable[[Session], None] = lambda s: act(s, rows.thread(s, number))  # noqa: E731  # mypy needs its type
-    await store.write(found)
+    await store.write(lambda s: act(s, rows.thread(s, number)))
     return await store.read(lambda s: s.exec(select(Outbox).order_by(col(Outbox.id).desc())).first())
 
 
@@ -56,7 +55,7 @@ async def test_what_is_for_a_workflow_is_no_act(store: Store) -> None:
 async def begun(store: Store) -> list[str]:
     """Three runs of thread 1, the first of them running, and one of thread 2."""
     for guid, number in (("a", 1), ("b", 1), ("c", 1), ("d", 2)):
-        await store.write(lambda s, guid=guid, number=number: rows.run(s, number, guid=guid))
+        await store.write(partial(rows.run, number=number, guid=guid))
     await store.write(lambda s: runs.claim(s, "me", NOW, LEASE))
     return await store.read(lambda s: [run.id for run in s.exec(select(Run).order_by(col(Run.id)))])
 

@@ -17,7 +17,7 @@ from bot.model.state import DeliveryState, DispatchState, OutboxState, RunState
 from bot.model.thread import Account
 from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, outbox, threads
-from bot.store.tables import CommentVersion, Outbox, Pin, Run
+from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Thread
 from tests import rows
 from tests.dispatch.scene import (
     APP_ID,
@@ -200,7 +200,7 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(scene: Scene) -> N
         run = session.exec(select(Run).where(Run.number == 1)).one()
         run.state = RunState.RUNNING
         session.add(run)
-        dispatch = next(d for d in session.exec(select(rows.Dispatch)) if d.id == run.dispatch_id)
+        dispatch = next(d for d in session.exec(select(Dispatch)) if d.id == run.dispatch_id)
         dispatch.state = DispatchState.STARTED
         session.add(dispatch)
 
@@ -250,7 +250,7 @@ async def test_a_renamed_repository_is_the_same_thread(scene: Scene) -> None:
     )
     await scene.deliver(payload)
     await scene.settle()
-    (found,) = await scene.store.read(lambda s: s.exec(select(rows.Thread)).all())
+    (found,) = await scene.store.read(lambda s: s.exec(select(Thread)).all())
     assert (found.name, found.private, found.number) == ("gadgets", True, 1)
     assert len(await scene.dispatched()) == 1
 
@@ -262,7 +262,7 @@ async def test_another_repository_under_an_old_name_is_another_thread(scene: Sce
     payload["repository"]["id"] = 777
     await scene.deliver(payload)
     await scene.settle()
-    found = await scene.store.read(lambda s: s.exec(select(rows.Thread)).all())
+    found = await scene.store.read(lambda s: s.exec(select(Thread)).all())
     assert sorted(t.repository_id for t in found) == [501, 777]
     second = next(t for t in found if t.repository_id == 777)
     kept = await scene.store.read(lambda s: threads.versions(s, second.id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
@@ -16,7 +17,7 @@ from tests.dispatch.scene import MEG, Scene
 from tests.rows import ANA, NOW, REPOSITORY
 
 
-def limits(**keys: dict[str, float]) -> Limits:
+def limits(**keys: Mapping[str, float]) -> Limits:
     """Limits with nothing in force but what is named."""
     off: dict[str, dict[str, float | None]] = {
         name: {"usd": None, "dispatches": None} for name in ("per_actor_day", "per_issue_day", "per_repo_day")

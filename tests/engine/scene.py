@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 from sqlmodel import col, select
 
-from bot.engine import commit
+from bot.engine import Desk, Tools, commit
 from bot.engine.commit import Begun, Terms
 from bot.engine.graph import End
 from bot.model.outcome import Outcome
 from bot.model.state import AttemptState, DispatchState, RunState
+from bot.publish import Marker, Redactor, Speaker
+from bot.runners import Providers, Runners
 from bot.store import Session, Store, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Run, Spend
-from bot.workflows import Budget, Configuration, Step, builtin_files, load
+from bot.workflows import Budget, Configuration, Memo, Step, builtin_files, load
+from bot.workspace import Git, Workspaces
+from bot.workspace.supervised import Supervised
 from tests import rows
+from tests.github.fake import FakeClock, FakeGitHub, make_github
 from tests.rows import NOW
 
 LEASE = timedelta(seconds=30)
@@ -144,3 +153,75 @@ async def open_case(store: Store, text: str = "", workflow: str = "main", guid: 
 async def spends(store: Store) -> list[Spend]:
     """Every entry of the ledger of costs."""
     return await store.read(lambda s: list(s.exec(select(Spend).order_by(col(Spend.id)))))
+
+
+# -- the desk with everything real but GitHub
+
+
+@asynccontextmanager
+async def open_tools(store: Store, server: FakeGitHub, directory: Path, **more: Any) -> AsyncIterator[Tools]:
+    """The engine's tools on a scripted GitHub: real commands without isolation, the demo model."""
+    github, sandbox = make_github(server), Supervised()
+    async with Runners(Providers(), sandbox) as runners:
+        values: dict[str, Any] = {
+            "store": store,
+            "github": github,
+            "sandbox": sandbox,
+            "workspaces": Workspaces(directory / "work", Git(), allowed_host="https://api.github.test"),
+            "runners": runners,
+            "memo": Memo(builtin_files()),
+            "speaker": Speaker(Redactor([]), server.clock),
+            "marker": Marker([b"a key of the tests"]),
+            "clock": server.clock,
+            "nonce_key": b"nonce",
+            "redact": Redactor(["s3cret-value"]),
+            "handle": lambda: "@bot",
+            "mine": lambda comment: comment.app_id == 42,
+            "command_only": lambda text, handles: text == "@bot help",
+            "max_usd_day": 50.0,
+            "max_run_usd": 10.0,
+            "export_env": ("OPEN",),
+            "environ": {"OPEN": "opened", "CLOSED": "closed"},
+        }
+        yield Tools(**values | more)
+    await github.aclose()
+
+
+@dataclass
+class Room:
+    """A desk and the run that it works on."""
+
+    desk: Desk
+    tools: Tools
+    server: FakeGitHub
+    case: Case
+
+    async def terms(self) -> Terms:
+        return await self.desk.terms(await self.case.rows())
+
+    async def perform(self, **budget: Any) -> Outcome:
+        """Begin the next attempt and perform it."""
+        terms = await self.terms()
+        if budget:
+            terms = replace(terms, budget=Budget(**budget))
+        begun = await self.case.begin()
+        return await self.desk.perform(begun, terms)
+
+
+@asynccontextmanager
+async def open_room(
+    store: Store, directory: Path, text: str, workflow: str = "main", guid: str = "g", **more: Any
+) -> AsyncIterator[Room]:
+    """A desk, and one claimed run of `text`; `more` replaces tools."""
+    server = FakeGitHub(FakeClock(NOW))
+    async with open_tools(store, server, directory, **more) as tools:
+        case = await open_case(store, text, workflow, guid)
+        await case.change(started_at=NOW)
+
+        def move(session: Session) -> None:
+            thread = runs.rows(session, case.run_id).thread
+            thread.installation_id = 5
+            session.add(thread)
+
+        await store.write(move)
+        yield Room(Desk(tools), tools, server, case)

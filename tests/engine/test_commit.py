@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from bot.engine.graph import End
 from bot.errors import Transient
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Usage
 from bot.model.state import AttemptState, DispatchState, RunState
-from bot.store import Session, Store, snapshots
+from bot.store import Session, Store, runs, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Blob, Run, Spend
 from bot.workflows import Budget
@@ -102,7 +103,7 @@ async def test_what_an_attempt_keeps_of_its_outcome(
     assert usage == (100, 20, 2, 0.25)
     if isinstance(outcome, Done | Failed):
         assert (attempt.output, attempt.exit_code, attempt.model) == ("out", outcome.exit_code, "m")
-        blobs = {n: await store.read(lambda s, d=d: snapshots.get_blob(s, d)) for n, d in attempt.streams.items()}
+        blobs = {n: await store.read(partial(snapshots.get_blob, digest=d)) for n, d in attempt.streams.items()}
         assert blobs == {"output": b"out", "stdout": b"so", "stderr": b"se"}
     else:
         assert (attempt.output, attempt.streams) == (None, {})
@@ -282,7 +283,7 @@ async def test_every_end_settles_run_and_dispatch(
         await case.begin()
     bell, said = store.bell("queue").count, case.terms.say
     finished = End(end, "s1", "because")
-    await store.write(lambda s: commit.finish(s, commit.runs.rows(s, case.run_id), finished, said, NOW))
+    await store.write(lambda s: commit.finish(s, runs.rows(s, case.run_id), finished, said, NOW))
     assert await case.states() == (end, dispatch)
     found = await case.rows()
     assert (found.run.reason, found.dispatch.reason, found.run.lease_owner) == ("because", "because", None)

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import Session, SQLModel, col, func, select
 
-from bot.errors import OperatorError
+from bot.errors import OperatorError, Transient
 from bot.store import Store, deliveries, open_store
 from bot.store.database import ring
 from bot.store.migrate import HEAD
 from bot.store.tables import Delivery
-from tests.rows import delivery
+from tests.rows import delivery, locked
 
 from .conftest import NOW
 
@@ -119,3 +119,17 @@ def test_other_databases_are_refused_with_the_way_out() -> None:
     with pytest.raises(OperatorError, match="BOT_DATABASE_URL") as error:
         open_store("postgresql://localhost/bot")
     assert "sqlite:///" in error.value.mend
+
+
+async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> None:
+    """Every caller of that commit hears it as `Transient`, nothing is kept of it, and later it works."""
+    async with locked(store):
+        heard = await asyncio.gather(
+            *(store.write(lambda s, g=guid: deliveries.take(s, delivery(g), NOW)) for guid in "ab"),  # type: ignore[misc]
+            return_exceptions=True,
+        )
+        assert [str(error) for error in heard if isinstance(error, Transient)] == [
+            "the database refuses: database is locked"
+        ] * 2
+    assert await count(store) == 0
+    assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"

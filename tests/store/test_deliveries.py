@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -57,3 +58,13 @@ async def test_only_what_led_to_nothing_can_be_replayed(store: Store) -> None:
     await store.write(lambda s: deliveries.settle(s, row.id, DeliveryState.PLANNED))
     with pytest.raises(IllegalTransition):
         await store.write(lambda s: deliveries.replay(s, row.id))
+
+
+async def test_a_look_leaves_out_what_is_under_way(store: Store) -> None:
+    """However much of it there is, the oldest of the others are found."""
+    for number in range(6):
+        await store.write(partial(deliveries.take, new=delivery(f"g{number}"), now=NOW))
+    every = await store.read(lambda s: deliveries.open_batch(s, NOW))
+    busy = {row.id for row in every[:3]}
+    assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW, 2, busy=busy))] == ["g3", "g4"]
+    assert await store.read(lambda s: deliveries.open_batch(s, NOW, busy={row.id for row in every})) == []

@@ -1,0 +1,244 @@
+"""Doing a step: terms, who may still, the place it works in, and what faults become."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlmodel import select
+
+from bot.engine import Desk, commit
+from bot.engine.graph import End
+from bot.errors import ConfigurationError, OperatorError, Transient, UserError
+from bot.model.outcome import Done, Failed, Faulted
+from bot.model.state import RunState
+from bot.store import Session, Store
+from bot.store.tables import Outbox, Snapshot
+from bot.workflows import Budget
+from tests.engine.scene import open_room
+from tests.github.fake import answer
+from tests.rows import NOW
+
+REPO = "/repos/acme/widgets"
+PERMISSION = f"{REPO}/collaborators/ana/permission"
+
+
+def text(step: str, more: str = "") -> str:
+    """A file whose workflow `main` has one step that needs no clone."""
+    return f"version: 1\n{more}workflows:\n  main:\n    steps:\n      - {{id: one, workspace: none, {step}}}\n"
+
+
+# -- terms
+
+
+async def test_the_tightest_budget_binds(store: Store, tmp_path: Path) -> None:
+    """The operator's ceiling over the workflow's budget over the file's limits, key by key."""
+    file = text('run: "true"', "limits: {per_run: {usd: 3, tokens: 500, minutes: 7}}\n").replace(
+        "  main:\n", "  main:\n    budget: {usd: 12, minutes: 2}\n"
+    )
+    async with open_room(store, tmp_path, file, max_run_usd=5.0) as room:
+        terms = await room.terms()
+        assert terms.budget == Budget(usd=5.0, tokens=500, minutes=2)
+        assert (terms.usd_day, terms.workflow.called) == (50.0, "main")
+        generous = Desk(replace(room.tools, max_run_usd=50.0))
+        assert (await generous.terms(await room.case.rows())).budget.usd == 12
+
+
+async def test_a_configuration_that_cannot_be_used(store: Store, tmp_path: Path) -> None:
+    """A workflow that is gone, or a file that does not hold: said as what it is."""
+    async with open_room(store, tmp_path, text('run: "true"')) as room:
+        rows = await room.case.rows()
+        rows.run.workflow = "gone"
+        with pytest.raises(UserError, match="`gone` is not in this configuration"):
+            await room.desk.terms(rows)
+        rows.snapshot.files, rows.snapshot.commit = {".github/bot.yml": "version: 2\n"}, "d" * 40
+        with pytest.raises(ConfigurationError) as broken:
+            await room.desk.terms(rows)
+        assert [f.code for f in broken.value.findings] == ["version"]
+
+
+# -- who may still
+
+
+@pytest.mark.parametrize(
+    ("seconds", "response", "needed", "allowed", "asked"),
+    [
+        (10, None, "write", True, 0),
+        (11, {"role_name": "write"}, "write", True, 1),
+        (11, {"role_name": "read"}, "write", False, 1),
+        (11, {"role_name": "read"}, "read", True, 1),
+        (11, {"role_name": "none", "permission": "none"}, "read", False, 1),
+        (11, 404, "write", False, 1),
+        (11, 403, "write", False, 1),
+    ],
+)
+async def test_the_role_is_checked_again_at_the_start(
+    store: Store, tmp_path: Path, seconds: int, response: Any, needed: str, allowed: bool, asked: int
+) -> None:
+    """Unless it was read a moment ago; without it the run is cancelled with one fixed sentence."""
+    async with open_room(store, tmp_path, text('run: "true"', f"trigger_role: {needed}\n")) as room:
+        good = answer({"message": "no"}, response) if isinstance(response, int) else answer(response or {})
+        room.server.on("GET", PERMISSION, good)
+        room.server.clock.advance(seconds)
+        end = await room.desk.admit(await room.case.rows())
+        sentence = "The role of the person who asked changed before this started."
+        assert end == (None if allowed else End(RunState.CANCELLED, None, sentence))
+        assert len(room.server.sent("GET", PERMISSION)) == asked
+
+
+async def test_whom_the_check_does_not_concern(store: Store, tmp_path: Path) -> None:
+    """Another bot has no role; a run that has begun goes on; a fault of GitHub is nobody's no."""
+    async with open_room(store, tmp_path, text('run: "true"')) as room:
+        room.server.clock.advance(60)
+        room.server.on("GET", PERMISSION, answer({}, 502, retry_after="60"))
+        with pytest.raises(Transient):
+            await room.desk.admit(await room.case.rows())
+        rows = await room.case.rows()
+        rows.dispatch.actor_role = ""
+        assert await room.desk.admit(rows) is None
+        await room.case.begin()
+        assert await room.desk.admit(await room.case.rows()) is None
+        assert len(room.server.sent("GET", PERMISSION)) == 1
+
+
+# -- the place
+
+
+async def test_a_command_gets_its_variables_and_template_values(store: Store, tmp_path: Path) -> None:
+    """Its own over the repository's; the engine's only where the operator opens them; nothing else of the engine's."""
+    step = 'run: "env", env: {MINE: "${{ trigger.text }} by ${{ trigger.actor }}", BOTH: step}'
+    shared = "workspace: {env: {SHARED: yes please, BOTH: file, OPEN: null}}\n"
+    async with open_room(store, tmp_path, text(step, shared)) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Done)
+        seen = dict(line.split("=", 1) for line in (outcome.output or "").splitlines() if "=" in line)
+        assert (seen["MINE"], seen["BOTH"], seen["SHARED"], seen["OPEN"]) == (
+            "hello by ana",
+            "step",
+            "yes please",
+            "opened",
+        )
+        assert (seen["BOT_STEP_ID"], seen["BOT_REPOSITORY"], seen["BOT_RUN_ID"]) == (
+            "one",
+            "acme/widgets",
+            room.case.run_id,
+        )
+        assert "CLOSED" not in seen
+        assert {name for name in seen if name.startswith("BOT_")} == {
+            "BOT_RUN_ID",
+            "BOT_STEP_ID",
+            "BOT_WORKSPACE",
+            "BOT_ISSUE_NUMBER",
+            "BOT_REPOSITORY",
+        }
+
+
+async def test_a_variable_that_is_not_open_fails_the_step(store: Store, tmp_path: Path) -> None:
+    """Before anything runs."""
+    async with open_room(store, tmp_path, text('run: "touch /tmp/x", env: {CLOSED: null}')) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, "CLOSED" in outcome.message) == ("env_not_exported", True)
+
+
+# -- time
+
+
+async def test_a_step_that_takes_too_long(store: Store, tmp_path: Path) -> None:
+    """It is ended, and told where its time is set."""
+    async with open_room(store, tmp_path, text("run: sleep 60, timeout: 0.3s")) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, outcome.message) == ("timeout", "it did not end within 0.3 s")
+        assert ".github/bot.yml line 5" in outcome.hint
+
+
+@pytest.mark.parametrize("passed", [0.0, 29.9, 45.0])
+async def test_a_run_whose_minutes_are_over(store: Store, tmp_path: Path, passed: float) -> None:
+    """What is left of them bounds the step; then it is the run's end, not the step's."""
+    async with open_room(store, tmp_path, text("run: sleep 60, timeout: 50s")) as room:
+        room.server.clock.advance(passed)
+        outcome = await room.perform(minutes=0.005 if not passed else 0.5)
+        assert outcome == Failed("run_timed_out", f"its {0.005 if not passed else 0.5:g} minutes are over")
+
+
+# -- faults
+
+
+def crash(request: httpx.Request) -> httpx.Response:
+    raise RuntimeError("secret details")
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (answer({}, 404), Failed("github_refused", "", "The App may lack a permission, or the thing is gone.")),
+        (answer({}, 403), Failed("github_refused", "", "The App may lack a permission, or the thing is gone.")),
+        (answer({}, 502, retry_after="77"), Faulted("", 77.0)),
+        (answer({"message": "rate limit"}, 429, retry_after="60"), Faulted("", 60.0)),
+        (answer({"clone_url": "https://evil.test/x.git"}), Failed("not_possible_here", "", "check BOT_GITHUB_URL")),
+        (crash, Failed("internal_error", "the bot itself failed (RuntimeError)", "Its operator finds it in the log.")),
+    ],
+)
+async def test_faults_become_outcomes(store: Store, tmp_path: Path, response: Any, expected: Failed | Faulted) -> None:
+    """Each with the code, the words and the hint that fit; a passing one may be tried again; internals are not told."""
+    file = text('run: "true"').replace("workspace: none", "workspace: read")
+    async with open_room(store, tmp_path, file) as room:
+        room.server.on("GET", REPO, response)
+        outcome = await room.perform()
+        assert type(outcome) is type(expected)
+        assert "secret" not in str(outcome)
+        if isinstance(outcome, Failed) and isinstance(expected, Failed):
+            assert (outcome.code, outcome.hint.startswith(expected.hint)) == (expected.code, True)
+            assert expected.message in outcome.message
+        elif isinstance(outcome, Faulted) and isinstance(expected, Faulted):
+            assert outcome.retry_after == expected.retry_after
+
+
+# -- what is left behind
+
+
+async def test_what_a_run_left_is_removed_and_a_fault_is_no_end(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ended runs and of those nobody knows; of one under way nothing; a disk that refuses ends no worker."""
+    async with open_room(store, tmp_path, text('run: "touch left"')) as room:
+        await room.perform()
+        spaces = room.tools.workspaces
+        (tmp_path / "work" / "runs" / "unknown").mkdir()
+        assert spaces.known() == sorted([room.case.run_id, "unknown"])
+        await room.desk.sweep()
+        assert spaces.known() == [room.case.run_id]
+        await room.case.change(state=RunState.SUCCEEDED)
+        with monkeypatch.context() as patch:
+            for error in (OSError("busy"), OperatorError("git failed")):
+
+                async def refuse(run_id: str, error: Exception = error) -> None:
+                    raise error
+
+                patch.setattr(spaces, "remove", refuse)
+                await room.desk.clear(room.case.run_id)
+                await room.desk.sweep()
+        assert spaces.known() == [room.case.run_id]
+        await room.desk.sweep()
+        assert spaces.known() == []
+
+
+async def test_an_end_is_said_even_where_the_configuration_is_gone(store: Store, tmp_path: Path) -> None:
+    """With the product's own ways of speaking."""
+    async with open_room(store, tmp_path, text('run: "true"')) as room:
+
+        def spoil(session: Session) -> None:
+            for row in session.exec(select(Snapshot)):
+                row.files, row.commit = {".github/bot.yml": "version: 2\n"}, "d" * 40
+                session.add(row)
+
+        await store.write(spoil)
+        failure = Failed("version", "expected version 1")
+        await store.write(lambda s: commit.fail(s, room.case.run_id, failure, room.desk.say, NOW))
+        bodies = await store.read(lambda s: [o.body for o in s.exec(select(Outbox).where(Outbox.action == "comment"))])
+        assert len(bodies) == 1
+        assert "`main` failed: `version` expected version 1" in bodies[0]

@@ -1,0 +1,240 @@
+"""What a run says in its thread: outputs, its end, and the reaction on what asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from bot.dispatch.mentions import find
+from bot.engine import commit
+from bot.engine.graph import End
+from bot.engine.report import Reporter
+from bot.model.context import Manifest
+from bot.model.outcome import Done, Failed, Outcome, Usage
+from bot.model.state import RunState
+from bot.publish import Redactor, Speaker
+from bot.store import Session, Store, runs
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt, Outbox
+from bot.workflows import Step
+from tests.engine.scene import Case, open_case
+from tests.github.fake import FakeClock
+from tests.rows import NOW
+
+HEAD = "version: 1\nworkflows:\n  main:\n    steps:\n"
+
+
+def text(*more: str, publish: str = "") -> str:
+    """A file with one step for each of `more`, its keys beside `run`."""
+    lines = [f'      - {{id: s{n}, run: "true"{extra}}}' for n, extra in enumerate(more, 1)]
+    return HEAD + "\n".join(lines) + "\n" + (f"publish: {publish}\n" if publish else "")
+
+
+class Told:
+    """A case whose ends and outputs go through the reporter."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        reporter, bot = Reporter(Speaker(Redactor([]), FakeClock(NOW))), case.configuration.bot
+        workflow = case.terms.workflow
+        steps = {step.id: step for step in workflow.steps}
+
+        def say(session: Session, rows: RunRows, end: End) -> None:
+            reporter.end(session, rows, end, steps, bot)
+
+        def say_step(session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
+            reporter.output(session, rows, step, attempt, bot)
+
+        self.say = say
+        self.terms = commit.Terms(case.configuration, workflow, case.budget, 50, say, say_step)
+
+    async def play(self, *outcomes: Outcome) -> list[str]:
+        """Perform the steps with these outcomes; returns the comments."""
+        begun = await self.case.begin()
+        for outcome in outcomes:
+            following = await self.case.store.write(
+                lambda s, b=begun, o=outcome: commit.record(s, b, o, self.terms, NOW)  # type: ignore[misc]
+            )
+            if following is None:
+                break
+            begun = following
+        return await self.comments()
+
+    async def end(self, end: End) -> list[str]:
+        """End the run in this way; returns the comments."""
+        await self.case.store.write(lambda s: commit.finish(s, runs.rows(s, self.case.run_id), end, self.say, NOW))
+        return await self.comments()
+
+    async def rows(self, action: str = "comment") -> list[Outbox]:
+        query = select(Outbox).where(Outbox.action == action).order_by(col(Outbox.id))
+        return await self.case.store.read(lambda s: list(s.exec(query)))
+
+    async def comments(self) -> list[str]:
+        return [row.body for row in await self.rows()]
+
+
+async def told(store: Store, file: str, **more: Any) -> Told:
+    return Told(await open_case(store, file, **more))
+
+
+@pytest.mark.parametrize(
+    ("steps", "outputs", "posted"),
+    [
+        (("", ""), ("one", "two"), ["two"]),
+        (("", ""), ("one", ""), ["one"]),
+        (("", ""), ("one", "  \n"), ["one"]),
+        (("", ", publish: false"), ("one", "two"), ["one"]),
+        ((", publish: true", ""), ("one", "two"), ["one", "two"]),
+        ((", publish: true", ", publish: true"), ("one", "two"), ["one", "two"]),
+        (("", ", publish: true"), ("one", "two"), ["two"]),
+        (("", ", publish: true"), ("one", ""), ["one"]),
+        ((", publish: true", ", publish: false"), ("one", "two"), ["one"]),
+        ((", publish: false", ", publish: false"), ("one", "two"), []),
+        (("", ""), ("", ""), []),
+    ],
+)
+async def test_which_output_is_posted(
+    store: Store, steps: tuple[str, ...], outputs: tuple[str, ...], posted: list[str]
+) -> None:
+    """`final`: the run's last; `true`: when the step ends, and never twice; `false`: never; nothing to say: nothing."""
+    case = await told(store, text(*steps))
+    comments = await case.play(*(Done(output) for output in outputs))
+    assert [body.split("\n")[1] for body in comments] == posted
+    assert (await case.case.run()).state is RunState.SUCCEEDED
+    assert [r.body for r in await case.rows("reaction")] == ["rocket"]
+
+
+async def test_an_output_is_posted_whole_fenced_and_with_its_footer(store: Store) -> None:
+    """Not only what the row holds; a command's output in a fence, of the run, in the thread's order."""
+    case = await told(store, text("", publish="{max_parts: 10}"))
+    long = "\n".join(f"line {number}" for number in range(9_000))
+    (first, *others) = await case.play(Done(long, exit_code=0))
+    assert first.startswith("```text\nline 0\n")
+    assert "line 8999" in others[-1]
+    assert others[-1].endswith("<sub>r1 · main · 0 s</sub>")
+    rows = await case.rows()
+    assert {(r.purpose, r.run_id, r.sequence) for r in rows} == {("output", case.case.run_id, 1)}
+
+
+async def test_a_long_output_ends_with_a_word(store: Store) -> None:
+    """Where the repository posts no more parts."""
+    case = await told(store, text("", publish="{max_parts: 1}"))
+    (only,) = await case.play(Done("x\n" * 60_000))
+    assert "longer than this repository posts" in only
+
+
+async def test_markdown_is_not_fenced_and_an_answers_footer_says_what_was_seen(store: Store) -> None:
+    """Usage of the whole run, the model, the manifest's counts."""
+    file = 'version: 1\nagents: {helper: {model: "demo:helper"}}\n'
+    case = await told(store, file, workflow="helper")
+    begun = await case.case.begin()
+    manifest = Manifest().model_dump(mode="json")
+    await store.write(lambda s: commit.attach(s, begun.attempt.id, b"p", manifest, NOW))
+    await store.write(
+        lambda s: commit.record(s, begun, Done("**bold**", usage=Usage(90, 10, 1, 0.5), model="m:x"), case.terms, NOW)
+    )
+    (answer,) = await case.comments()
+    assert answer.startswith("**bold**")
+    assert answer.endswith("<sub>r1 · helper · m:x · 0 s · 100 tokens · $0.50 · saw 0 comments, 0 pins, 0 inputs</sub>")
+    assert (await case.rows())[0].purpose == "result"
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (
+            Failed("command_failed", "the command exited with 3", "Mend it.", stderr="last words"),
+            ["**`s1` failed: `command_failed` the command exited with 3**", "last words", "Mend it."],
+        ),
+        (
+            Failed("input_failed", "`facts` exited with 2"),
+            ["failed: `input_failed` `facts` exited with 2** (required, so the model was not called)."],
+        ),
+    ],
+)
+async def test_a_failed_step_is_told_with_what_to_do(store: Store, failure: Failed, words: list[str]) -> None:
+    """The step, the code, its last words, the hint; earlier outputs are not posted; 😕."""
+    case = await told(store, text("", ""))
+    (body,) = await case.play(failure)
+    for each in words:
+        assert each in body
+    assert ("required" in body) == (failure.code == "input_failed")
+    assert [r.body for r in await case.rows("reaction")] == ["confused"]
+    (row,) = await case.rows()
+    assert row.purpose == "error"
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "reaction"),
+    [
+        (
+            End(RunState.BUDGET_EXCEEDED, "s2", "its budget of $1 is spent ($1.50)"),
+            ["`s2` failed: `budget_exceeded` its budget of $1 is spent", "Raise the limit"],
+            "confused",
+        ),
+        (
+            End(RunState.TIMED_OUT, "s2", "its 5 minutes are over"),
+            ["`s2` failed: `timed_out` its 5 minutes are over", "Raise `minutes`"],
+            "confused",
+        ),
+        (
+            End(RunState.SET_ASIDE, "s1", "s1 was interrupted 3 times without progress"),
+            ["`s1` failed: `set_aside`", "whoever runs the bot"],
+            "confused",
+        ),
+        (
+            End(RunState.FAILED, None, "github_unavailable: GitHub did not answer"),
+            ["**`main` failed: `github_unavailable` GitHub did not answer**"],
+            "confused",
+        ),
+        (
+            End(RunState.CANCELLED, None, "The role of the person who asked changed before this started."),
+            ["r1 `main` was cancelled.", "The role of the person who asked changed before this started."],
+            None,
+        ),
+    ],
+)
+async def test_every_other_end_is_told_too(store: Store, end: End, words: list[str], reaction: str | None) -> None:
+    """Never silence: code, reason and what to do, in one comment."""
+    case = await told(store, text("", ""))
+    (body,) = await case.end(end)
+    for each in words:
+        assert each in body
+    assert [r.body for r in await case.rows("reaction")] == ([reaction] if reaction else [])
+
+
+async def test_a_cancellation_names_who(store: Store) -> None:
+    """And not the reason besides, which says the same."""
+    case = await told(store, text(""))
+    await case.case.change(cancelled_by="meg")
+    (body,) = await case.end(End(RunState.CANCELLED, None, "cancelled by meg"))
+    assert body.startswith("r1 `main` was cancelled by `meg`.")
+    assert body.count("cancelled by") == 1
+    assert (await case.rows())[0].purpose == "cancelled"
+
+
+async def test_no_reaction_where_none_is_wanted(store: Store) -> None:
+    """`publish.progress: none`."""
+    case = await told(store, text("", publish="{progress: none}"))
+    assert len(await case.play(Done("x"))) == 1
+    assert await case.rows("reaction") == []
+
+
+@pytest.mark.parametrize(
+    ("publish", "notified"),
+    [
+        ("{mentions: requester}", {"ana"}),
+        ("{mentions: none}", set()),
+        ("{mentions: none, allow_mentions: [meg]}", {"meg"}),
+        ("{mentions: requester, allow_mentions: [meg]}", {"ana", "meg"}),
+        ("{mentions: all}", {"ana", "meg", "sam"}),
+    ],
+)
+async def test_who_may_be_notified(store: Store, publish: str, notified: set[str]) -> None:
+    """Others' names stay readable and notify nobody."""
+    case = await told(store, text(", format: markdown", publish=publish))
+    (body,) = await case.play(Done("see @ana, @meg and @sam"))
+    assert {name for name in ("ana", "meg", "sam") if find(body, [name])} == notified
+    assert all(name in body for name in ("ana", "meg", "sam"))
