@@ -13,6 +13,19 @@ from bot.model.context import CommentRecord, InputRecord, Manifest
 _MOST_LEFT_OUT = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])")
 _SEEN = ("included", "pinned", "request")
+#: reasons in words for people; a reason that explains itself is not listed
+_WHY = {
+    "beyond window": "older than the window",
+    "below trust": "its author has no write access",
+    "command": "only a command to the bot",
+    "own command": "a note of the bot's own",
+    "own index": "a note of the bot's own",
+    "own config": "a note of the bot's own",
+    "own end": "a note of the bot's own",
+    "own limit": "a note of the bot's own",
+    "own output": "a command's output",
+    "own other": "a note of the bot's own",
+}
 
 
 def manifest_table(manifest: Manifest) -> str:
@@ -23,15 +36,23 @@ def manifest_table(manifest: Manifest) -> str:
     seen = [record for record in manifest.comments if record.fate in _SEEN]
     left = [record for record in manifest.comments if record.fate not in _SEEN]
     parts = [_summary(manifest)]
-    if rows := [*map(_comment, seen), *map(_comment, left[-_MOST_LEFT_OUT:]), *map(_input, manifest.inputs)]:
-        parts.append("\n".join(["| what | size | fate |", "|---|---:|---|", *rows]))
-    if len(left) > _MOST_LEFT_OUT:
-        counts = Counter(record.fate for record in left[:-_MOST_LEFT_OUT])
-        parts.append(f"And {_listed(f'{count} × {fate}' for fate, count in counts.most_common())}, all older.")
+    if rows := [*map(_comment, seen), *map(_input, manifest.inputs)]:
+        parts.append(_table(rows))
+    if left:
+        folded = [_table(map(_comment, left[-_MOST_LEFT_OUT:]))]
+        if len(left) > _MOST_LEFT_OUT:
+            counts = Counter(_WHY.get(record.fate, record.fate) for record in left[:-_MOST_LEFT_OUT])
+            folded.append(f"Before those: {_listed(f'{count} × {why}' for why, count in counts.most_common())}.")
+        body = "\n\n".join(folded)
+        parts.append(f"<details><summary>{_count(len(left), 'comment')} left out</summary>\n\n{body}\n\n</details>")
     if notes := [*manifest.notes, *(f"warning: {warning}" for warning in manifest.warnings), *_removals(manifest)]:
         parts.append("\n".join(f"- {_text(note)}" for note in notes))
     parts.append(f"<sub>{_measures(manifest)}</sub>")
     return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: Iterable[str]) -> str:
+    return "\n".join(["| what | size | fate |", "|---|---:|---|", *rows])
 
 
 def _summary(manifest: Manifest) -> str:
@@ -50,10 +71,10 @@ def _summary(manifest: Manifest) -> str:
 def _comment(record: CommentRecord) -> str:
     # of comments that could not be shown nobody asked whose they were
     role = "" if record.role == NOT_ASKED else f" ({_text(record.role)})"
-    name = f"{_text(record.author)}{role}, {record.created_at[:16].replace('T', ' ')}"
+    name = f"{_text(record.author)}{role}, {record.created_at[:16].replace('T', ' ')} UTC"
     if re.fullmatch(r"https?://[^\s()<>|]+", record.url):
         name = f"[{name}]({record.url})"
-    fate = record.fate if record.fate in _SEEN else f"left out: {record.fate}"
+    fate = record.fate if record.fate in _SEEN else f"left out: {_WHY.get(record.fate, record.fate)}"
     return f"| {name} | {record.bytes:,} B | {_text(f'{fate} ({record.note})' if record.note else fate)} |"
 
 

@@ -52,9 +52,9 @@ def merge(
     return tuple(ordered), tuple(notes.values())
 
 
-def render_index(pins: Sequence[PinnedComment], mention: str = "@bot") -> str:
+def render_index(pins: Sequence[PinnedComment], mention: str = "@bot", title: str = _TITLE) -> str:
     """The index comment's text, to be posted through the output policy: one numbered line a pin, in the order given."""
-    lines = [_TITLE, ""]
+    lines = [title, ""]
     lines += [f"{number}. {_entry(pin)}" for number, pin in enumerate(pins, 1)] or ["Nothing is pinned."]
     usage = f"`{mention} pin <link>`" + (f" · `{mention} unpin {len(pins)}`" if pins else "")
     return "\n".join([*lines, "", f"<sub>{usage}</sub>", ""])

@@ -168,7 +168,13 @@ def _examined(comment: Comment, found: _Found, places: _Places, *, bots_full: bo
         return replace(message, out="other bot")
     then, note = places.as_of(comment, found.versions)
     clean = sanitise(then.body)
-    message = replace(message, bytes=_size(then.body), updated_at=then.updated_at, removed=clean.removed, note=note)
+    message = replace(
+        message,
+        bytes=_size(then.body),
+        updated_at=then.updated_at,
+        removed=clean.removed if purpose is None else (),
+        note=note,
+    )
     if not clean.text.strip():
         return replace(message, out="empty")
     if purpose is None and found.is_command_only(then.body):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from bot.dispatch import quota
 from bot.dispatch.commands import Command
@@ -89,13 +90,24 @@ def react(
 def _tell_broken(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, configured: Configured, speaker: Speaker
 ) -> None:
-    """One comment per thread and commit; who asks again meanwhile gets a reaction."""
+    """A reaction for whoever asks, and one comment per thread and commit."""
+    react(session, thread, acceptance, asked, "confused", speaker)
     slot = Slot(f"thread/{thread.id}", "config", step=configured.commit)
-    if outbox.find(session, slot) is not None:
-        react(session, thread, acceptance, asked, "confused", speaker)
-        return
-    body = configuration_body(configured.findings, commit=configured.commit)
-    speaker.comment(session, thread, slot, purpose="error", body=body)
+    if outbox.find(session, slot) is None:
+        speaker.comment(session, thread, slot, purpose="error", body=broken_body(acceptance))
+
+
+def broken_body(acceptance: Acceptance) -> str:
+    """The findings of a configuration, each linked to its line."""
+    configured = acceptance.configured
+    assert configured is not None, "nothing is asked before the configuration is read"
+    # the issue's own address says where this GitHub has its pages
+    home = acceptance.event.issue.url.partition("/issues/")[0].partition("/pull/")[0]
+
+    def link(file: str, line: int) -> str:
+        return f"{home}/blob/{configured.commit}/{quote(file)}#L{line}"
+
+    return configuration_body(configured.findings, commit=configured.commit, link=link if configured.commit else None)
 
 
 def _dispatch(
@@ -135,9 +147,9 @@ def _tell_limit(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, limit: quota.Reached, speaker: Speaker
 ) -> None:
     """Told once per thread, limit and day; who asks again meanwhile gets a reaction."""
+    react(session, thread, acceptance, asked, "confused", speaker)
     slot = Slot(f"thread/{thread.id}", "limit", step=f"{limit.key}-{acceptance.now:%Y-%m-%d}")
     if outbox.find(session, slot) is not None:
-        react(session, thread, acceptance, asked, "confused", speaker)
         return
     speaker.comment(session, thread, slot, purpose="error", body=note_body(f"Nothing was started: {limit.told}."))
 

@@ -10,7 +10,7 @@ from bot.dispatch.pins import listing
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
-from bot.publish import Speaker, cancelled_body, refusal_body
+from bot.publish import Speaker, cancelled_body
 from bot.store import Session, dispatches
 from bot.store.tables import Run, Thread
 
@@ -34,7 +34,17 @@ class Actions:
         try:
             return await PREPARES[command.name](self, asked, acceptance, client)
         except UserError as error:
-            return self.answer(asked, acceptance, refusal_body(error))
+            return self.refusal(asked, acceptance, error)
+
+    def refusal(self, asked: Asked, acceptance: Acceptance, error: UserError) -> Act:
+        """An act that says what cannot be done and what can be done about it."""
+
+        def act(session: Session, thread: Thread) -> None:
+            react(session, thread, acceptance, asked, "confused", self.speaker)
+            hint = f" ({error.hint})" if error.hint else ""
+            self.say(session, thread, asked, acceptance, f"Not done: {error.message}{hint}.")
+
+        return act
 
     def answer(self, asked: Asked, acceptance: Acceptance, body: str) -> Act:
         """An act that only says something."""
@@ -117,7 +127,7 @@ async def _unpin(self: Actions, asked: Asked, acceptance: Acceptance, _client: R
         try:
             pinning.unpin(session, thread, asked.command, acceptance.handle, self.speaker)
         except UserError as error:
-            self.say(session, thread, asked, acceptance, refusal_body(error))
+            self.refusal(asked, acceptance, error)(session, thread)
         else:
             react(session, thread, acceptance, asked, "+1", self.speaker)
 

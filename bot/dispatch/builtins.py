@@ -84,13 +84,14 @@ def help_text(table: Sequence[Builtin], offers: Iterable[Offer], handle: str, de
     parts = ["**What you can ask me here**", ""]
     parts += _table(("write", "to"), rows) if rows else ["This repository names no agents or workflows of its own."]
     parts += ["", f"Anything else after `{handle}` goes to `{default}`.", ""]
-    parts += ["<details><summary>Built-in commands</summary>", ""]
-    parts += _table(
-        ("write", "to", "for example"),
-        [(f"{handle} {each.usage}", _who(each), f"`{handle} {each.example}`") for each in table],
-    )
-    parts += ["", "</details>"]
+    parts += ["<details><summary>Built-in commands</summary>", "", builtins_text(table, handle), "", "</details>"]
     return "\n".join(parts)
+
+
+def builtins_text(table: Sequence[Builtin], handle: str) -> str:
+    """The built-in commands as a table."""
+    rows = [(f"{handle} {each.usage}", _who(each), f"`{handle} {each.example}`") for each in table]
+    return "\n".join(_table(("write", "to", "for example"), rows))
 
 
 def _who(builtin: Builtin) -> str:

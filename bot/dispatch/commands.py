@@ -91,7 +91,8 @@ def _suggest(text: str, word: str, names: Iterable[str], table: Sequence[Builtin
     bare = word.rstrip(_SENTENCE_SIGNS).casefold()
     for builtin in table:
         if bare == builtin.name:
-            return builtin.usage if text.strip() == word else None
+            # a sentence that begins so is free text; one word more is an argument that was got wrong
+            return builtin.usage if len(text.split()) <= 2 else None
     if not _SUGGESTED.fullmatch(bare):
         return None
     known = {name.casefold(): name for name in (*(each.name for each in table), *names)}

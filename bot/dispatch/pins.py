@@ -5,6 +5,7 @@ from __future__ import annotations
 from bot.context import PinnedComment, pinned, render_index
 from bot.model.slot import Slot
 from bot.publish import Speaker
+from bot.publish.footer import plain
 from bot.store import Session, threads
 from bot.store.tables import Thread
 
@@ -27,9 +28,9 @@ def say_index(session: Session, thread: Thread, speaker: Speaker, handle: str) -
 
 def listing(session: Session, thread: Thread, handle: str) -> str:
     """The answer to `pins`: the bot's own as the index shows them, and GitHub's."""
-    native = [row for row in threads.pins(session, thread.id) if row.native]
-    text = render_index(own_pins(session, thread), handle)
+    native = [pinned(row) for row in threads.pins(session, thread.id) if row.native]
+    text = render_index(own_pins(session, thread), handle, title="**Pinned here by the bot**")
     if native:
-        links = ", ".join(f"[this comment]({pinned(row).comment.url})" for row in native)
-        text = f"{text}\n\nPinned by GitHub's own *Pin comment*: {links}."
+        named = ", ".join(f"[a comment by {plain(pin.comment.author.login)}]({pin.comment.url})" for pin in native)
+        text = f"{text}\n\nBeside those, GitHub's own *Pin comment* holds {named}."
     return text

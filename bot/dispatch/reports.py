@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from bot.context import manifest_table
-from bot.dispatch.acceptance import Acceptance
-from bot.dispatch.builtins import BUILTINS, Offer, help_text
+from bot.dispatch.acceptance import Acceptance, broken_body
+from bot.dispatch.builtins import BUILTINS, Offer, builtins_text, help_text
 from bot.dispatch.commands import Command
 from bot.model.context import Manifest
 from bot.model.state import RunState
-from bot.publish import configuration_body, inline_code
+from bot.publish import inline_code
 from bot.store import Session, dispatches, runs
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
@@ -21,9 +21,8 @@ def help_body(acceptance: Acceptance) -> str:
     configured = acceptance.configured
     handle = acceptance.handle
     if configured is None or configured.configuration is None:
-        findings = configured.findings if configured else ()
-        commit = configured.commit if configured else ""
-        return help_text(BUILTINS, [], handle, "ask") + "\n\n" + configuration_body(findings, commit=commit)
+        told = broken_body(acceptance)
+        return f"{told}\n\nUntil it is mended only the built-in commands work:\n\n{builtins_text(BUILTINS, handle)}"
     usable = configured.configuration
     offers = [_offer(usable, name) for name in usable.names()]
     return help_text(BUILTINS, offers, handle, usable.bot.default)
@@ -86,10 +85,10 @@ def config_body(acceptance: Acceptance) -> str:
     configured = acceptance.configured
     assert configured is not None, "`config` is asked by a mention, which reads the configuration"
     if configured.configuration is None:
-        return configuration_body(configured.findings, commit=configured.commit)
+        return broken_body(acceptance)
     text = _in_force(configured.configuration, configured.commit)
     if configured.findings:
-        text += "\n\n" + configuration_body(configured.findings, commit=configured.commit)
+        text += "\n\n" + broken_body(acceptance)
     return text
 
 

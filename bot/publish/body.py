@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bot.errors import UserError
@@ -60,14 +60,21 @@ def cancelled_body(*, run: int, workflow: str, by: str = "", why: str = "", foot
     return _stack(f"r{run} {inline_code(workflow)} was cancelled{who}.", why, footer)
 
 
-def configuration_body(findings: Sequence[Finding], *, commit: str = "") -> str:
-    """A configuration that cannot be used: each finding with place, code, what is wrong and what to do."""
+def configuration_body(
+    findings: Sequence[Finding], *, commit: str = "", link: Callable[[str, int], str] | None = None
+) -> str:
+    """A configuration that cannot be used: each finding with place, code, what is wrong and what to do.
+
+    `link` gives the address of a file's line.
+    """
     files = sorted({finding.file for finding in findings})
     named = inline_code(files[0]) if len(files) == 1 else "The configuration"
     at = f" at {commit[:7]}" if commit else ""
     rows = []
     for finding in sorted(findings):
-        place = f"{finding.line}:{finding.column} {inline_code(finding.code)}"
+        spot = f"{finding.line}:{finding.column}"
+        place = f"[{spot}]({link(finding.file, finding.line)})" if link else spot
+        place = f"{place} {inline_code(finding.code)}"
         where = place if len(files) == 1 else f"{inline_code(finding.file)} {place}"
         rows.append(f"| {_cell(where)} | {_cell(finding.message)} | {_cell(finding.hint)} |")
     table = "\n".join(["| where | what | hint |", "|---|---|---|", *rows]) if rows else ""

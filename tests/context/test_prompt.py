@@ -204,12 +204,12 @@ async def test_table() -> None:
         "5 comments were left out as below trust: writers (auto: public repository, and the step can write)."
     )
     assert (
-        "| [meg (write), 2025-11-03 16:08](https://github.test/o/r/issues/7#issuecomment-248) | 11 B | included |"
+        "| [meg (write), 2025-11-03 16:08 UTC](https://github.test/o/r/issues/7#issuecomment-248) | 11 B | included |"
         in table
     )
-    assert "| left out: below trust |" in table
+    assert "| left out: its author has no write access |" in table
     assert "| pinned (pinned by meg) |" in table
-    assert "× beyond window, all older." in table
+    assert "× older than the window." in table
     assert "hidden in issue body, taken out: 1 HTML comment (15 bytes)" in table
     assert table.count("\n") < 40
 

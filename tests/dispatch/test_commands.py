@@ -65,11 +65,9 @@ def test_a_builtin_by_its_whole_line(text: str, command: Command) -> None:
         "cancel using var",
         "cancel r3 and r4",
         "cancel run 3",
-        "cancel r0",
         "why does it crash?",
         "config is wrong",
         "pins and needles",
-        "unpin everything",
         "stop using var",
         "helpful",
     ],
@@ -77,6 +75,12 @@ def test_a_builtin_by_its_whole_line(text: str, command: Command) -> None:
 def test_a_line_that_only_begins_like_a_builtin_is_free_text(text: str) -> None:
     """`@bot stop using var` is a request, not a built-in, and needs no correction."""
     assert read(text) == Command("default", "ask", {}, text)
+
+
+@pytest.mark.parametrize(("text", "usage"), [("cancel r0", "cancel [run]"), ("unpin all", "unpin <link|number>")])
+def test_a_builtin_with_one_wrong_word_is_suggested_with_its_usage(text: str, usage: str) -> None:
+    """An argument that was got wrong does not cost a model call."""
+    assert read(text) == Command("default", "ask", {}, text, usage)
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ async def test_a_broken_file_needs_write_and_suggests_nothing(scene: Scene) -> N
     (told,) = await scene.said()
     assert "`.github/bot.yml` at c0ffee0 cannot be used" in told
     await scene.says(MEG, "@bot hello", comment_id=503)
-    assert (len(await scene.said()), await scene.said("reaction")) == (1, ["confused"])
+    assert (len(await scene.said()), await scene.said("reaction")) == (1, ["confused", "confused"])
     await scene.says(ANA, "@bot hello", comment_id=504, number=2)
     assert len(await scene.said()) == 2
     scene.configure("version: 1\nagents: [x", commit="d" * 40)

@@ -107,7 +107,7 @@ async def test_a_limit_is_told_once_a_day_and_thread(scene: Scene) -> None:
     (told,) = await scene.said()
     assert told.startswith("Nothing was started: this repository has used up the 1 requests")
     await scene.says(MEG, "@bot three", comment_id=503)
-    assert (len(await scene.said()), await scene.said("reaction")) == (1, ["eyes", "confused"])
+    assert (len(await scene.said()), await scene.said("reaction")) == (1, ["eyes", "confused", "confused"])
     await scene.says(MEG, "@bot three", comment_id=504, number=2)
     assert len(await scene.said()) == 2
     await scene.says(MEG, "@bot status", comment_id=505)

@@ -13,7 +13,7 @@ async def test_a_broken_file_is_told_with_file_line_column_and_hint(stage: Stage
     await stage.says("ana", "@bot helper hello")
     (told,) = stage.replies()
     assert f"`.github/bot.yml` at {sha[:7]} cannot be used" in told
-    assert "| 5:5 `unknown_key` |" in told
+    assert f"| [5:5]({stage.world.site_url}/acme/widgets/blob/{sha}/.github/bot.yml#L5) `unknown_key` |" in told
     assert "did you mean `model`" in told
     again = await stage.says("ana", "@bot helper hello?")
     assert len(stage.replies()) == 1
