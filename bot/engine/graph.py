@@ -47,7 +47,7 @@ def ready(steps: Sequence[Step], attempts: Sequence[Attempt]) -> Next:
     The same rows always give the same answer, so going on after any crash continues where the rows stop.
     """
     for step in steps:
-        mine = [a for a in attempts if a.step == step.id]
+        mine = sorted((a for a in attempts if a.step == step.id), key=lambda attempt: attempt.number)
         if not mine:
             return Start(step.id, 1)
         last = mine[-1]

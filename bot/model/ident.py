@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from typing import Any
 
 from ulid import ULID
 
 
+class _Ids:
+    """ULIDs that never sort before an earlier one of this process: rows are read in the order of their ids.
+
+    Threads and a clock that is set back would otherwise give a later row an earlier id.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self) -> str:
+        with self._lock:
+            self._last = max(int(ULID()), self._last + 1)
+            return str(ULID.from_int(self._last))
+
+
+_IDS = _Ids()
+
+
 def new_id() -> str:
-    """A fresh ULID (26 characters, sorts by time)."""
-    return str(ULID())
+    """A fresh ULID (26 characters); sorts by time, and behind every earlier one of this process."""
+    return _IDS.next()
 
 
 def digest(*parts: str | bytes | int | None) -> str:

@@ -25,7 +25,7 @@ LEASE = timedelta(seconds=30)
 async def do(store: Store, command: Command, server: FakeGitHub | None = None, number: int = 1) -> Outbox | None:
     """Perform a built-in asked by meg; returns what it said or did last."""
     actions = Actions(Speaker(Redactor([]), FakeClock(NOW)))
-    guid = f"{command.name} {command.params}"
+    guid = f"{command.name} {command.params} {command.text}"
     held = await store.write(lambda s: acceptance(s, event("@bot x", sender=MEG), guid=guid))
     act = await actions.prepare(asked(command), held, client_of(server or FakeGitHub()))
     if act is None:

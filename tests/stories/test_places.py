@@ -18,6 +18,9 @@ from bot.store.tables import Outbox, Run
 from tests.stage import Stage, open_stage
 from tests.stories.test_people import BOT_YML, release, states
 
+#: without reactions, so that many posts fit into the burst that GitHub allows
+QUIET_YML = f"{BOT_YML}publish: {{progress: none}}\n"
+
 
 async def begin(stage: Stage, body: str = "@bot helper hello") -> Fault:
     """Ask, and return when the run is about to read the thread."""
@@ -34,7 +37,7 @@ def bodies(stage: Stage, repository: str, number: int = 1) -> list[str]:
 
 async def test_a_renamed_repository_and_another_that_takes_its_name(tmp_path: Path) -> None:
     """The run goes on under the new name, and nothing of it reaches the repository that has the old one now."""
-    async with open_stage(tmp_path, {".github/bot.yml": BOT_YML}) as stage:
+    async with open_stage(tmp_path, {".github/bot.yml": QUIET_YML}) as stage:
         await stage.says("ana", "@bot helper before")
         held = await begin(stage)
         stage.world.rename_repository(stage.repo, "gadgets")
@@ -47,7 +50,7 @@ async def test_a_renamed_repository_and_another_that_takes_its_name(tmp_path: Pa
         async with asyncio.timeout(20):
             await held.met.wait()
         stage.world.rename_repository(stage.repo, "things")
-        taker = stage.world.add_repository("acme", "gadgets", {".github/bot.yml": BOT_YML})
+        taker = stage.world.add_repository("acme", "gadgets", {".github/bot.yml": QUIET_YML})
         stage.world.set_role(taker, "ana", "write")
         stage.world.open_issue(taker, "sam", "another", "another's body")
         release(held)
@@ -141,7 +144,7 @@ async def test_a_flood_of_equal_deliveries_is_one_request(tmp_path: Path) -> Non
 
 async def test_whatever_breaks_while_posting_there_is_one_comment(tmp_path: Path) -> None:
     """An error before and after GitHub acted, a lost answer, a limit that names a time; other threads go on."""
-    async with open_stage(tmp_path, {".github/bot.yml": BOT_YML}) as stage:
+    async with open_stage(tmp_path, {".github/bot.yml": QUIET_YML}) as stage:
         other = stage.world.open_issue(stage.repo, "sam", "another", "body")
         await stage.settle()
         post = r".*/issues/1/comments"
@@ -150,18 +153,17 @@ async def test_whatever_breaks_while_posting_there_is_one_comment(tmp_path: Path
             partial(faults.broken, 502, "POST", post),
             partial(faults.broken, 502, "POST", post, performed=True),
             partial(faults.lose_reply, "POST", post),
-            partial(faults.refused, 422, "POST", r".*/reactions"),
         )
         for count, broken in enumerate(breaks, 1):
             broken()
             await stage.says("ana", f"@bot check {count}")
             assert len(stage.replies()) == count, count
-        faults.limited(2, "POST", post)
+        faults.limited(1, "POST", post)
         stage.world.comment(stage.repo, 1, "ana", "@bot check limited")
         await stage.deliverer.settle()
         stage.world.comment(stage.repo, other.number, "ana", "@bot help")
         await stage.settle()
-        assert len(stage.replies()) == 5
+        assert len(stage.replies()) == 4
         assert len(stage.replies(other.number)) == 1
         numbers = [body.split("<sub>")[1].split(" ")[0] for body in stage.replies()]
-        assert numbers == ["r1", "r2", "r3", "r4", "r5"]
+        assert numbers == ["r1", "r2", "r3", "r4"]
