@@ -111,7 +111,10 @@ async def open_bot(
     clock = clock or SystemClock()
     data = settings.data_dir.resolve()
     async with AsyncExitStack() as stack:
-        stack.callback(os.close, _lock(data))
+        stack.callback(os.close, _lock(data / "lock", f"the data folder {data}"))
+        if settings.database.startswith("sqlite:///"):
+            file = Path(settings.database.removeprefix("sqlite:///"))
+            stack.callback(os.close, _lock(file.with_name(f"{file.name}.lock"), f"the database {file}"))
         store = open_store(settings.database)
         stack.push_async_callback(store.close)
         github = GitHub(
@@ -126,7 +129,8 @@ async def open_bot(
         runners = await stack.enter_async_context(Runners(providers(settings), sandbox, settings.default_model or None))
         keys = marker_keys(settings)
         marker = Marker(keys)
-        redact = Redactor(settings.secrets)
+        environ = os.environ if environ is None else environ
+        redact = Redactor(settings.secrets_with(environ))
         speaker = Speaker(redact, clock)
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
@@ -149,7 +153,7 @@ async def open_bot(
             max_usd_day=settings.max_usd_day,
             max_run_usd=settings.max_run_usd,
             export_env=settings.export_env,
-            environ=environ if environ is not None else os.environ,
+            environ=environ,
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
@@ -181,19 +185,19 @@ async def _stop(loops: list[asyncio.Task[None]]) -> None:
                 _log.error("loop_failed", loop=task.get_name(), error=repr(error))
 
 
-def _lock(data: Path) -> int:
-    """Make this process the only one on the data folder; the lock goes with the process, however that ends."""
+def _lock(file: Path, what: str) -> int:
+    """Make this process the only one on `what`; the lock goes with the process, however that ends."""
     try:
-        data.mkdir(parents=True, exist_ok=True)
-        handle = os.open(data / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise OperatorError(f"cannot use {data}: {error.strerror}", "check BOT_DATA_DIR and its permissions") from error
+        raise OperatorError(f"cannot use {what}: {error.strerror}", "check BOT_DATA_DIR and its permissions") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(handle)
         raise OperatorError(
-            f"another process uses {data}", "stop it, or give this one a BOT_DATA_DIR of its own"
+            f"another process uses {what}", "stop it, or give this one a BOT_DATA_DIR of its own"
         ) from error
     return handle
 

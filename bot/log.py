@@ -25,15 +25,13 @@ def configure(level: str = "info", *, stream: TextIO | None = None, redact: Reda
     def scrub(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
         return event if redact is None else {key: _redacted(value, redact) for key, value in event.items()}
 
-    renderer: Any = structlog.processors.JSONRenderer()
-    if out.isatty():
-        # no pretty tracebacks: they show local variables, after the texts were redacted
-        renderer = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer: Any = structlog.dev.ConsoleRenderer() if out.isatty() else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            # before the texts are redacted, and without local variables, which a console would show
             structlog.processors.ExceptionRenderer(),
             scrub,
             renderer,

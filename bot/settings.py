@@ -81,9 +81,13 @@ class Settings(BaseModel):
         """The database's URL after its default."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'bot.db'}"
 
+    def secrets_with(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Every value that must never be written: the secrets, and the variables that steps may be given."""
+        return (*self.secrets, *(environ[name] for name in self.export_env if environ.get(name)))
+
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret value, for redaction."""
+        """Every secret value of the instance's own."""
         single = (self.private_key, self.openai_key, self.anthropic_key)
         return tuple(value for value in (*single, *self.webhook_secrets, *self.marker_keys) if value)
 

@@ -6,7 +6,7 @@ Everything between is real: signed deliveries through the ASGI application, a SQ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +134,7 @@ async def open_stage(
     *,
     look_at: Sequence[float] = (0.05, 0.1, 0.2),
     transport: httpx.AsyncBaseTransport | None = None,
+    environ: Mapping[str, str] | None = None,
     **overrides: object,
 ) -> AsyncIterator[Stage]:
     """A stage with `files` in the repository; `overrides` are settings."""
@@ -141,7 +142,9 @@ async def open_stage(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(LookAlikeServer(world))
         settings = make_settings(world, app, tmp_path / "data", **overrides)
-        bot = await stack.enter_async_context(open_bot(settings, look_at=look_at, environ={}, transport=transport))
+        bot = await stack.enter_async_context(
+            open_bot(settings, look_at=look_at, environ=environ or {}, transport=transport)
+        )
         front = FastAPI()
         attach(front, bot)
         deliverer = await stack.enter_async_context(

@@ -126,7 +126,7 @@ async def test_one_process_a_data_folder(tmp_path: Path) -> None:
     """A second is refused with the reason and harms nothing; after the first ended it may."""
     async with scene(tmp_path) as here:
         async with here.bot() as (bot, _):
-            with pytest.raises(OperatorError, match=f"another process uses {tmp_path}/data") as caught:
+            with pytest.raises(OperatorError, match=f"another process uses the data folder {tmp_path}/data") as caught:
                 async with open_bot(here.settings()):
                     raise AssertionError("it was opened")
             assert "BOT_DATA_DIR" in caught.value.mend
@@ -138,12 +138,22 @@ async def test_one_process_a_data_folder(tmp_path: Path) -> None:
         assert len(here.replies()) == 1
 
 
+async def test_one_process_a_database(tmp_path: Path) -> None:
+    """Another data folder does not help where both name the same file."""
+    async with scene(tmp_path) as here, here.bot():
+        url = f"sqlite:///{tmp_path}/data/bot.db"
+        other = here.settings().model_copy(update={"data_dir": tmp_path / "other", "database_url": url})
+        with pytest.raises(OperatorError, match=f"another process uses the database {tmp_path}/data/bot.db"):
+            async with open_bot(other):
+                raise AssertionError("it was opened")
+
+
 @pytest.mark.parametrize(
     ("overrides", "reason"),
     [
         ({"webhook_secrets": ()}, "not set: BOT_GITHUB_WEBHOOK_SECRET"),
         ({"app_id": 0, "private_key": ""}, "not set: BOT_GITHUB_APP_ID, BOT_GITHUB_PRIVATE_KEY"),
-        ({"data_dir": Path("/dev/null/data")}, "cannot use /dev/null/data: Not a directory"),
+        ({"data_dir": Path("/dev/null/data")}, "cannot use the data folder /dev/null/data: Not a directory"),
     ],
 )
 async def test_what_a_bot_does_not_start_without(tmp_path: Path, overrides: dict[str, object], reason: str) -> None:
@@ -325,7 +335,7 @@ async def test_serve_on_a_folder_in_use(tmp_path: Path) -> None:
         out, err = await asyncio.wait_for(process.communicate(), 60)
     assert (process.returncode, out) == (1, b"")
     assert err.decode().splitlines() == [
-        f"another process uses {tmp_path}/data",
+        f"another process uses the data folder {tmp_path}/data",
         "  stop it, or give this one a BOT_DATA_DIR of its own",
     ]
 

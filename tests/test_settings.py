@@ -190,6 +190,12 @@ def test_every_secret_is_known_to_redaction() -> None:
     assert marked == SECRETS
 
 
+def test_what_steps_may_be_given_is_known_to_redaction_too() -> None:
+    """The values of exported variables that are set; no others."""
+    settings, _ = load({"BOT_EXPORT_ENV": "TOKEN,EMPTY,UNSET", "OPENAI_API_KEY": "sk-1"}, None)
+    assert settings.secrets_with({"TOKEN": "t0ken", "EMPTY": "", "OTHER": "other"}) == ("sk-1", "t0ken")
+
+
 @pytest.mark.parametrize(
     ("unset", "missing"),
     [

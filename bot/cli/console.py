@@ -37,5 +37,5 @@ def console(*, stderr: bool = False) -> Console:
 def settings() -> tuple[Settings, dict[str, Source]]:
     """The settings of this process, with logging set up so that no secret reaches a line."""
     found, sources = load(os.environ, Path(".env"))
-    log.configure(found.log, redact=Redactor(found.secrets))
+    log.configure(found.log, redact=Redactor(found.secrets_with(os.environ)))
     return found, sources

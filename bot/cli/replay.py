@@ -32,6 +32,8 @@ def _again(session: Session, key: str) -> str:
             f"{key} led to a dispatch: replaying it would say things twice",
             "ask again in the thread",
         )
+    if not found.body:
+        raise UserError("purged", f"the comment that {key} was about was deleted, and its text with it", "ask again")
     was = f"{found.state}: {found.reason}" if found.reason else str(found.state)
     deliveries.replay(session, found.id)
     return f"{found.event} {found.guid} will be looked at again (it was {was})"

@@ -180,7 +180,7 @@ async def _ask(
         sandbox=local.sandbox,
         runners=local.runners,
         nonce_key=b"local",
-        redact=Redactor(local.settings.secrets),
+        redact=Redactor(local.settings.secrets_with(os.environ)),
         handle="@bot",
     )
     context = await assemble_step(

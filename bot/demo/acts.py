@@ -51,15 +51,15 @@ def conversation(decision: str) -> tuple[Act, ...]:
             ),
         ),
         Act(
-            "An agent is asked; the engine clones the repository and runs the checks first, isolated if it can",
+            "An agent is asked; the engine runs the checks first, isolated if it can",
             (
                 Line(
                     "ana",
                     "@bot explain why is an empty size taken for 0?",
                     answer=(
-                        "why is an empty size taken for 0?",
+                        "not ok 5 - an empty size: expected exit code 2",
                         "bad input must end with exit code 2",
-                        "failed: an empty size",
+                        "three teams rely on that",
                         "saw 5 comments, 1 pin, 2 inputs",
                     ),
                     reactions=asked,
@@ -82,7 +82,7 @@ def conversation(decision: str) -> tuple[Act, ...]:
             (Line("sam", "@bot explain can you close this for me? I need it today."),),
         ),
         Act(
-            "The configuration gets broken; whoever asks is told where, and how to mend it",
+            "The configuration is broken; whoever asks is told where and how to mend it",
             (
                 Line(
                     "meg",
@@ -91,7 +91,14 @@ def conversation(decision: str) -> tuple[Act, ...]:
                 Line(
                     "ana",
                     "@bot explain what must the fix keep as it is?",
-                    answer=(".github/bot.yml", "cannot be used", f"{_place()} `unknown_key`", "did you mean `model`?"),
+                    answer=(
+                        ".github/bot.yml",
+                        "cannot be used",
+                        f"[{_place()}](",
+                        "`unknown_key`",
+                        "did you mean `model`?",
+                    ),
+                    reactions=("confused",),
                 ),
                 Line(
                     "meg",
@@ -101,8 +108,8 @@ def conversation(decision: str) -> tuple[Act, ...]:
                     "ana",
                     "@bot explain what must the fix keep as it is?",
                     answer=(
-                        "what must the fix keep as it is?",
                         "bad input must end with exit code 2",
+                        "not ok 5 - an empty size: expected exit code 2",
                         "1 pin, 2 inputs",
                     ),
                     reactions=asked,

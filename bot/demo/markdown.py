@@ -46,6 +46,8 @@ class _Writer(RendererHTML):
                 out.append(_tags(token.content, levels[-1]))
             elif token.type == "inline":
                 out.append(self.renderInline(token.children or [], options, env))
+            elif token.type in {"th_open", "td_open"}:
+                out.append(_cell(token))
             elif token.type in self.rules:
                 out.append(self.rules[token.type](tokens, index, options, env))
             else:
@@ -82,6 +84,16 @@ class _Writer(RendererHTML):
 
 
 _REL = 'rel="nofollow noopener noreferrer" target="_blank"'
+
+
+#: how a column of a table is aligned; as a class, since the page's policy forbids styles in place
+_ALIGNED = {f"text-align:{side}": side for side in ("left", "center", "right")}
+
+
+def _cell(token: Token) -> str:
+    """The opening tag of a table's cell."""
+    side = _ALIGNED.get(str(token.attrGet("style")), "left")
+    return f"<{token.tag}>" if side == "left" else f'<{token.tag} class="{side}">'
 
 
 def _close(opened: list[str]) -> str:

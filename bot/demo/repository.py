@@ -14,7 +14,7 @@ history_comment_count: 5    # the newest comments that an agent sees; pins come 
 agents:
   reader:
     description: Answers questions about this repository.
-    model: demo:helper      # rule-based, no key; a real one: openai:gpt-5-mini
+    model: demo:helper      # rule-based; a real one: openai:gpt-5-mini
     prompt: |
       You help the maintainers of acme/widgets. Answer from what you are given and name what it rests on.
       A pinned comment is a decision: nothing that you propose may break it.

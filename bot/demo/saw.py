@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from bot.context import ThreadSnapshot
+from bot.demo.records import Comment
+from bot.demo.silence import Silences
 from bot.demo.world import World
 from bot.model.context import BlockRecord, Manifest
 from bot.model.role import Role
@@ -20,6 +23,8 @@ _AUTHOR = re.compile(r"\bby ([A-Za-z0-9][\w-]*(?:\[bot\])?) \(")
 _ROLES = frozenset({*map(str, Role), "bot"})
 #: of a comment in the list; its whole text stands in its block, where it was shown to the model
 _EXCERPT = 90
+#: the run in the marker of a comment of the bot's
+_RUN = re.compile(r"^<!-- threadsmith slot=run/(\w+)\|", re.MULTILINE)
 
 
 class Sight:
@@ -30,14 +35,28 @@ class Sight:
 
     def __init__(self, world: World) -> None:
         self.store: Store | None = None
+        self.silences: Silences | None = None
         self._world = world
 
     async def __call__(self, comment_id: int) -> Mapping[str, Any] | None:
         """What stood before the model that wrote the comment; None where no model was asked."""
-        if self.store is None:
+        comment = self._world.comments_by_id.get(comment_id)
+        if self.store is None or comment is None:
             return None
-        found = await self.store.read(lambda session: _find(session, comment_id))
+        found = await self.store.read(lambda session: _find(session, comment))
         return None if found is None else _told(found, self._world)
+
+    async def written(self, comments: Sequence[Comment]) -> AbstractSet[int]:
+        """Those of `comments` (their ids) for which a model was asked."""
+        if self.store is None:
+            return frozenset()
+        return await self.store.read(
+            lambda session: {row.id for row in comments if (run := _run(session, row)) and _asked(session, run)}
+        )
+
+    def silence(self, comment_id: int) -> str:
+        """Why the bot did nothing about a comment that asked it to; empty where it was not asked or did."""
+        return self.silences.reasons.get(comment_id, "") if self.silences else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +69,24 @@ class _Found:
     thread: ThreadSnapshot | None
 
 
-def _find(session: Session, comment_id: int) -> _Found | None:
+def _run(session: Session, comment: Comment) -> str | None:
+    """The run that said a comment; None for other people's and for what no run said."""
+    if comment.author.type != "Bot":
+        return None
+    if (said := outbox.run_of(session, comment.id)) is not None:
+        return said
+    # the page learns of a comment before the bot has noted that it was posted
+    marked = _RUN.findall(comment.body)
+    return marked[-1] if marked and runs.exists_run(session, marked[-1]) else None
+
+
+def _asked(session: Session, run_id: str) -> bool:
+    return any(attempt.prompt_blob is not None for attempt in runs.rows(session, run_id).attempts)
+
+
+def _find(session: Session, comment: Comment) -> _Found | None:
     """The newest attempt with a prompt of the run that said the comment."""
-    run_id = outbox.run_of(session, comment_id)
+    run_id = _run(session, comment)
     if run_id is None:
         return None
     rows = runs.rows(session, run_id)

@@ -31,21 +31,20 @@ class Screen:
 
     def opening(self) -> None:
         """The very first words, before anything is loaded."""
-        self._c.print("[bold]Threadsmith[/] · a GitHub look-alike and the bot, both here, nothing leaves this machine")
+        self._c.print("[bold]Threadsmith[/] · a GitHub look-alike and the bot; nothing leaves this machine")
 
     def set_up(self, *, isolated: bool, isolation: str, issue: str, url: str) -> None:
         """What was started, and whether commands run isolated."""
         if isolated:
-            self._c.print(Text.assemble(("isolation is on", "green"), f": {isolation}"))
+            head, words = Text("isolation is on", "green"), isolation
         else:
             why = isolation.removeprefix("no isolation: ").rstrip(".")
-            self._c.print(
-                Text.assemble(
-                    ("isolation is off", "yellow"),
-                    f": {why}. The demo runs all the same, since its commands are its own; a real bot would refuse.",
-                )
-            )
-        self._c.print(Text.assemble(issue, ("  " + url, "dim")))
+            head = Text("isolation is off", "yellow")
+            words = f"{why}. The demo runs all the same, since its commands are its own; a real bot would refuse."
+        self._c.print(head)
+        self._indented(Text(words, "dim"), 2)
+        self._c.print(issue)
+        self._indented(Text(url, "dim"), 2)
 
     def act(self, number: int, of: int, title: str) -> None:
         """A new act begins."""
@@ -59,12 +58,19 @@ class Screen:
     def commits(self, login: str, role: str, message: str, before: str, after: str) -> None:
         """A person's commit to the configuration: its message and the lines that changed."""
         rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
-        changed = [Text(row.rstrip(), "green" if row[0] == "+" else "red") for row in rows if row[0] in "+-"]
+        changed = [
+            Text(row.rstrip(), "green" if row[0] == "+" else "red", no_wrap=True, overflow="ellipsis")
+            for row in rows
+            if row[0] in "+-"
+        ]
         self._person(login, role, Group(Text(f"commits .github/bot.yml: {message}"), *changed))
 
     def _person(self, login: str, role: str, what: RenderableType) -> None:
         self._c.print(Text.assemble("  ", (login, f"bold {_COLOURS.get(login, 'blue')}"), (f" ({role})", "dim")))
-        self._c.print(Padding(what, (0, 0, 0, 4), expand=False))
+        self._indented(what, 4)
+
+    def _indented(self, what: RenderableType, columns: int) -> None:
+        self._c.print(Padding(what, (0, 0, 0, columns), expand=False))
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -97,7 +103,8 @@ class Screen:
     def closing(self, url: str) -> None:
         """How to go on."""
         self._c.print()
-        self._c.print(f"Go on as ana, meg or sam, and see what the bot saw: [bold]{url}[/]", soft_wrap=True)
+        self._c.print("Go on as ana, meg or sam, and see what the bot saw:")
+        self._c.print(f"  [bold]{url}[/]", soft_wrap=True)
         self._c.print("[dim]Connecting a real GitHub App: README.md. Ctrl-C ends the demo.[/]")
 
     def fault(self, message: str, mend: str) -> None:
@@ -112,7 +119,7 @@ class Screen:
 
 
 class _Barred:
-    """Something with a bar at its left, cut after `ROWS` rows."""
+    """Something with a bar at its left, cut after about `ROWS` rows."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -120,13 +127,15 @@ class _Barred:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         bar = Segment("  │ ", Style(color="green", dim=True))
         rows = console.render_lines(self._inner, options.update(width=max(20, options.max_width - 4)), pad=False)
-        for row in rows[:ROWS]:
+        # a note in place of a single row would save nothing
+        kept = len(rows) if len(rows) <= ROWS + 1 else ROWS
+        for row in rows[:kept]:
             yield bar
             yield from row
             yield Segment.line()
-        if len(rows) > ROWS:
+        if kept < len(rows):
             yield bar
-            yield Segment(f"… {len(rows) - ROWS} more lines\n", Style(dim=True))
+            yield Segment(f"… {len(rows) - kept} more lines on the page\n", Style(dim=True))
 
 
 def _plain(text: str) -> str:

@@ -20,6 +20,7 @@ from bot.demo.keys import new_key
 from bot.demo.records import App, Comment, Issue
 from bot.demo.saw import Sight
 from bot.demo.server import LookAlikeServer, Loopback
+from bot.demo.silence import Silences
 from bot.demo.world import World
 from bot.errors import OperatorError
 from bot.model.clock import SystemClock
@@ -95,7 +96,8 @@ async def open_stage(port: int = 0) -> AsyncIterator[Stage]:
             )
         except OSError as error:
             raise OperatorError(
-                f"port {port} cannot be used: {error.strerror}", "take another with `--port`; 0 picks a free one"
+                f"port {port} cannot be used: {error.strerror}",
+                'take another: `make demo ARGS="--port 0"` or `threadsmith demo --port 0` picks a free one',
             ) from error
         issue, app = await _furnish(world, clock)
         isolation = await open_sandbox("required")
@@ -115,6 +117,7 @@ async def open_stage(port: int = 0) -> AsyncIterator[Stage]:
         )
         bot = await stack.enter_async_context(open_bot(settings, environ={}))
         sight.store = bot.store
+        sight.silences = await stack.enter_async_context(Silences(world, bot.store))
         front = FastAPI()
         attach(front, bot)
         served = await stack.enter_async_context(Loopback(front))

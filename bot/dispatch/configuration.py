@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.errors import ConfigurationError, NotFound
+from bot.errors import ConfigurationError, Forbidden, NotFound
 from bot.finding import Finding
 from bot.github import RepositoryClient
 from bot.model.thread import Repository
@@ -27,10 +27,14 @@ async def current(client: RepositoryClient, repository: Repository, memo: Memo) 
         commit = await client.head(repository.default_branch)
     except NotFound:
         commit = ""
+    except Forbidden as error:
+        return Configured("", {}, None, (_unreadable(error),))
     files: dict[str, str] = {}
     findings: list[Finding] = []
     try:
         raw = await client.configuration_files(commit) if commit else {}
+    except Forbidden as error:
+        return Configured(commit, {}, None, (_unreadable(error),))
     except ConfigurationError as error:
         return Configured(commit, {}, None, error.findings)
     for path, data in raw.items():
@@ -45,3 +49,11 @@ async def current(client: RepositoryClient, repository: Repository, memo: Memo) 
         return Configured(commit, {}, None, tuple(sorted(findings)))
     checked = memo.check(repository.id, commit, files)
     return Configured(commit, files, checked.configuration, checked.findings)
+
+
+def _unreadable(error: Forbidden) -> Finding:
+    """The App is installed and may not read the files: whoever asks must hear of it."""
+    hint = "whoever installed the App grants it *Contents: read*"
+    return Finding(
+        ".github/bot.yml", 1, 1, "error", "not_readable", f"GitHub does not show it to the App: {error}", hint
+    )

@@ -181,6 +181,7 @@ class Intake:
             other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
             if other is None or gone is not None:
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
+                _keep_or_purge(session, delivery, event)
             return other
 
         other = await self._p.store.write(work)
@@ -219,6 +220,7 @@ class Intake:
                 deliveries.settle(session, delivery.id, DeliveryState.PLANNED)
             else:
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, looked.reason[:500])
+            _keep_or_purge(session, delivery, event)
 
         await self._p.store.write(work)
         names = [asked.command.name for asked in looked.asked]
@@ -255,6 +257,15 @@ class Intake:
                 case Later() as later:
                     return _Looked(later=later)
         return looked
+
+
+def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
+    """Note which comment a delivery is about; once that is deleted, its text is nowhere among the deliveries."""
+    if event.comment is None:
+        return
+    deliveries.about(session, delivery.id, event.comment.id)
+    if event.action == "deleted":
+        deliveries.purge(session, event.repository.id, event.comment.id)
 
 
 @dataclass(slots=True)

@@ -191,7 +191,7 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     run.reason, run.ended_at = end.reason, now
     run.lease_owner = run.lease_until = None
     dispatch = session.get_one(Dispatch, run.dispatch_id)
-    if dispatch.state is DispatchState.QUEUED and end.state is not RunState.CANCELLED:
+    if dispatch.state is DispatchState.QUEUED:
         dispatch.state = follow(dispatch.state, DispatchState.STARTED)
     ends = {RunState.CANCELLED: DispatchState.CANCELLED, RunState.SET_ASIDE: DispatchState.SET_ASIDE}
     dispatch.state = follow(dispatch.state, ends.get(end.state, DispatchState.DONE))

@@ -82,7 +82,8 @@ def _after_interruption(step: Step, mine: Sequence[Attempt]) -> Next:
     for attempt in reversed(mine):
         if attempt.state is not AttemptState.INTERRUPTED:
             break
-        counted += attempt.error.get("code") != "stopped"  # a graceful stop is nobody's fault
+        # a graceful stop is nobody's fault, and of several that died together nobody knows whose it was
+        counted += attempt.error.get("code") == "interrupted"
     if counted >= INTERRUPTIONS:
         return End(RunState.SET_ASIDE, step.id, f"{step.id} was interrupted {counted} times without progress")
     return Start(step.id, mine[-1].number + 1)

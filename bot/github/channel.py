@@ -33,12 +33,13 @@ class Channel:
         kind: str,
         params: Mapping[str, str | int] | None = None,
         headers: Mapping[str, str] | None = None,
+        purposes: Sequence[Purpose] = (Purpose.READ, Purpose.READ_PULL),
     ) -> httpx.Response:
         """GET with a token that only reads: the one for issues, where that is refused the one for pull requests too."""
         content: dict[str, Any] = {"headers": dict(headers or {})}
         if params:
             content["params"] = dict(params)
-        return await self._first_that_may("GET", path, kind, (Purpose.READ, Purpose.READ_PULL), content)
+        return await self._first_that_may("GET", path, kind, purposes, content)
 
     async def write(
         self, method: str, path: str, *, kind: str, json: Mapping[str, Any] | None, pull_request: bool

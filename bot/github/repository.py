@@ -87,7 +87,8 @@ class RepositoryClient:
     async def permission(self, login: str) -> Role:
         """Somebody's effective role; `Role.NONE` where GitHub knows no such person here."""
         try:
-            response = await self._channel.get(f"/collaborators/{quote(login, safe='')}/permission", kind="permission")
+            path = f"/collaborators/{quote(login, safe='')}/permission"
+            response = await self._channel.get(path, kind="permission", purposes=(Purpose.ROLE,))
         except NotFound:
             return Role.NONE
         return read(response, parse.role)
@@ -103,8 +104,8 @@ class RepositoryClient:
         try:
             response = await self._channel.get(f"/commits/{quote(ref, safe='/')}", kind="head", headers=headers)
         except Forbidden as error:
-            # 409: the repository is empty; 422: no commit found
-            if error.status in (409, 422):
+            # 409: the repository is empty; 422: no such commit, but also a token that may not be had
+            if error.status == 409 or (error.status == 422 and "no commit found" in str(error).lower()):
                 raise NotFound(str(error)) from None
             raise
         if response.status_code == 304 and known:

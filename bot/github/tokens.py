@@ -25,6 +25,7 @@ from bot.model.clock import Clock
 class Purpose(StrEnum):
     """What a token is for."""
 
+    ROLE = "role"
     READ = "read"
     READ_PULL = "read_pull"
     POST = "post"
@@ -34,6 +35,8 @@ class Purpose(StrEnum):
 
 #: The one table of what each purpose may do. A token has nothing else, and one repository only.
 PERMISSIONS: Mapping[Purpose, Mapping[str, str]] = {
+    # asked first of all, and by itself: an App that lacks everything else must still know whom to tell
+    Purpose.ROLE: {"metadata": "read"},
     Purpose.READ: {"metadata": "read", "contents": "read", "issues": "read"},
     # an App that serves issues only need not be given this one
     Purpose.READ_PULL: {"metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read"},

@@ -11,7 +11,7 @@ import unicodedata
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,8192}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]{0,8192}+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
 #: letters and marks that show nothing
@@ -21,6 +21,7 @@ _SUSPECT = re.compile(
     r"\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_SUSPECT_OR_FLAG = re.compile(f"{_SUSPECT.pattern}|\U0001f3f4")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,7}\U000e007f")
 
 
@@ -31,7 +32,10 @@ def clean(text: str) -> str:
         return text
     kept: list[str] = []
     position = 0
-    while position < len(text):
+    while (found := _SUSPECT_OR_FLAG.search(text, position)) is not None:
+        if found.start() > position:
+            kept.append(text[position : found.start()])
+            position = found.start()
         character = text[position]
         if character == "\U0001f3f4" and (flag := _FLAG.match(text, position)):
             kept.append(flag[0])
@@ -51,6 +55,7 @@ def clean(text: str) -> str:
             if _meant(character, before, after):
                 kept.append(character)
         position += 1
+    kept.append(text[position:])
     return "".join(kept)
 
 

@@ -9,7 +9,8 @@ and https://docs.github.com/en/issues/tracking-your-work-with-issues/using-issue
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bot.publish import tags
@@ -28,7 +29,7 @@ KEYWORD = r"(?<![A-Za-z0-9_])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?![A-Za-z
 #: between keyword and reference: a colon, space, and whatever may be markup or a border
 GAP = r"[\s:*_~\"'()\[\]<>#\0-]{0,40}?"
 REFERENCE = (
-    r"(?:[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)?#[0-9]+|GH-[0-9]+"
+    r"(?:[A-Za-z0-9_.-]{1,100}+/[A-Za-z0-9_.-]{1,100}+)?#[0-9]+|GH-[0-9]+"
     r"|https?://[^\s/<>`|]+/[^\s/<>`|]+/[^\s/<>`|]+/(?:issues|pull|discussions)/[0-9]+(?:[/?#][^\s<>`|()\[\]]*)?"
 )
 CLOSING = re.compile(rf"{KEYWORD}{GAP}(?<![A-Za-z0-9_&])(?P<reference>{REFERENCE})", re.IGNORECASE)
@@ -67,7 +68,7 @@ def words(view: View, source: str, allowed: Allowed, *, trusting: bool) -> Itera
     end = 0
     for match in MENTION.finditer(text):
         start = match.start()
-        if start < end or allowed.pings(match["name"]) or any(a < start < b for a, b in shielded):
+        if start < end or allowed.pings(match["name"]) or inside(shielded, start):
             continue
         whole = _WHOLE.match(text, start)
         assert whole is not None
@@ -78,6 +79,12 @@ def words(view: View, source: str, allowed: Allowed, *, trusting: bool) -> Itera
             yield _code(view, source, match.start("reference"), match["reference"])
     yield from _links(view, source, text, allowed)
     yield from _commands(view, source)
+
+
+def inside(spans: Sequence[tuple[int, int]], place: int) -> bool:
+    """Whether `place` lies within one of `spans`, which are in order and apart."""
+    before = bisect_left(spans, (place,)) - 1
+    return before >= 0 and place < spans[before][1]
 
 
 def plain(text: str, allowed: Allowed) -> str:

@@ -14,12 +14,41 @@ from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 #: blocks nested deeper than this are nobody's answer; Python's stack bears it
 _DEEPEST = 60
-_BRACKETS = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999})\]", re.DOTALL)
+_BRACKETS = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999}+)\]", re.DOTALL)
 _PIPE = re.compile(r"(?<!\\)\|")
+
+
+class TooComplex(Exception):
+    """A text costs more to read than any answer is worth."""
+
+
+class Effort:
+    """How much work may still be spent on a text, in steps of the parser (some microseconds each).
+
+    Counted, not timed: the same text has the same fate on every machine.
+    """
+
+    MOST = 150_000
+
+    def __init__(self, left: int = MOST) -> None:
+        self.left = left
+
+    @classmethod
+    def of(cls, text: str) -> Effort:
+        """What a text of this length may cost: several times what dense prose needs."""
+        return cls(min(cls.MOST, 20_000 + 2 * len(text)))
+
+    def spend(self, steps: int) -> None:
+        """Raises `TooComplex` where that was more than was left."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooComplex
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +78,39 @@ class Page:
 @cache
 def parser() -> MarkdownIt:
     """The parser, made once; it keeps nothing between two texts."""
-    return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    made.inline.ruler.before("text", "effort", _inline_effort)
+    made.block.ruler.before(
+        "table", "effort", _block_effort, {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
+    )
+    return made
 
 
-def read(text: str) -> Page:
-    """Parse `text` (line ends LF) and find its regions."""
+def parse(text: str, effort: Effort, environment: dict[str, Any] | None = None) -> list[Token]:
+    """The parser's tokens. Raises `TooComplex` where the text takes more than `effort`."""
+    environment = {} if environment is None else environment
+    environment["effort"] = effort
+    return parser().parse(text, environment)
+
+
+def _inline_effort(state: StateInline, silent: bool) -> bool:
+    """A rule that matches nothing and counts each place the parser looks at; `<` makes it copy the rest."""
+    rest = (state.posMax - state.pos) // 2_000 if state.src[state.pos] in "<&" else 0
+    state.env["effort"].spend(1 + rest)
+    return False
+
+
+def _block_effort(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    state.env["effort"].spend(1)
+    return False
+
+
+def read(text: str, effort: Effort | None = None) -> Page:
+    """Parse `text` (line ends LF) and find its regions. Raises `TooComplex` as `parse` does."""
     environment: dict[str, Any] = {}
-    tokens = parser().parse(text, environment)
+    effort = effort or Effort.of(text)
+    effort.spend(len(text) // 16)
+    tokens = parse(text, effort, environment)
     lines = _Lines(text)
     regions: list[Region] = []
     row = False
@@ -79,7 +134,10 @@ def read(text: str) -> Page:
     places = [(name, lines.take(place)) for name, place in definitions if not name.startswith("^")]
     # what the parser passed over (nested too deep for it) is text to GitHub
     regions.extend(Region(start, end, "text") for start, end in lines.left())
-    used = {normalizeReference(found) for region in regions for found in _labels(text[region.start : region.end])}
+    used: set[str] = set()
+    if places:  # else there is nothing that could go unused
+        effort.spend(text.count("\\["))
+        used = {normalizeReference(found) for region in regions for found in _labels(text[region.start : region.end])}
     return Page(
         text,
         tokens,

@@ -28,7 +28,6 @@ _LINE = re.compile(
     r" -->[ \t]*$",
     re.MULTILINE,
 )
-_LAST = re.compile(rf"\s*{_LINE.pattern.removesuffix('$')}\s*\Z", re.MULTILINE)
 
 #: room that a marker takes at most, with the blank line before it (slots are bounded by the validator's name lengths)
 ROOM = 1_000
@@ -77,7 +76,9 @@ class Marker:
 
 def strip(body: str) -> str:
     """`body` without a marker line at its end, line ends made LF; what people see."""
-    return _LAST.sub("", _lines(body)).rstrip()
+    text = _lines(body).rstrip()
+    start = text.rfind("\n") + 1
+    return text[:start].rstrip() if _LINE.match(text, start) else text
 
 
 def _signature(key: bytes, repository_id: int, thread: int | str, slot: str, shown: str) -> str:

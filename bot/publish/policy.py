@@ -3,20 +3,22 @@
 Secrets are redacted; mentions, closing keywords and commands to other bots say and do not act; images of other hosts
 are links; nothing is hidden; ANSI, controls and lone surrogates are gone. Code stays as it was, and so do accents, CJK
 and emoji. The result is a fixed point: applied again, nothing changes. It is checked with the Markdown
-parser itself, and a text that cannot be made harmless in place is shown in a fence, where nothing acts.
+parser itself, and a text that cannot be made harmless in place, or not within a bounded effort, is shown in a fence, where
+nothing acts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from enum import StrEnum
 
 from bot.publish import inert, proof, tags
 from bot.publish.clean import clean
 from bot.publish.fence import fence
 from bot.publish.inert import Allowed
-from bot.publish.markdown import read
+from bot.publish.markdown import Effort, TooComplex, read
 from bot.publish.redact import Redactor
 from bot.publish.view import Edit, look
 
@@ -89,20 +91,19 @@ class Policy:
                 return text
 
     def _markdown(self, text: str) -> str:
-        for trusting in (True, False):
-            try:
-                settled = self._settle(text, trusting)
-            except RecursionError:  # nested deeper than Python's stack: nothing a person wrote
-                break
-            # what was settled without trust has to stand when it is read with trust: the result is a fixed point
-            if settled is not None and (trusting or self._settle(settled, True) == settled):
-                return settled
+        effort = Effort.of(text)
+        with suppress(RecursionError, TooComplex):  # nested deeper than Python's stack, or built to be slow
+            for trusting in (True, False):
+                settled = self._settle(text, trusting, effort)
+                # what was settled without trust has to stand when it is read with trust: the result is a fixed point
+                if settled is not None and (trusting or self._settle(settled, True, effort) == settled):
+                    return settled
         return fence(text)
 
-    def _settle(self, text: str, trusting: bool) -> str | None:
+    def _settle(self, text: str, trusting: bool, effort: Effort) -> str | None:
         """Edit until nothing changes; None where that does not come to an end, or something still acts."""
         for _ in range(_ROUNDS):
-            page = read(text)
+            page = read(text, effort)
             edits: list[Edit] = [Edit(start, end, "") for start, end in page.unused]
             for region in page.regions:
                 view = look(page, region, self._own, trusting=trusting)

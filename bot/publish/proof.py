@@ -32,7 +32,7 @@ def live(page: Page, allowed: Allowed, own: Callable[[str], bool]) -> str | None
                 return node[1:]
             urls = [] if token.type == "html_block" else [match.span() for match in inert.URL.finditer(node)]
             for match in inert.MENTION.finditer(node):
-                if not allowed.pings(match["name"]) and not any(a < match.start() < b for a, b in urls):
+                if not allowed.pings(match["name"]) and not inert.inside(urls, match.start()):
                     return match[0]
         run = "".join(nodes)
         closing = next((m for m in inert.CLOSING.finditer(run) if not allowed.shuts(m["reference"])), None)

@@ -30,7 +30,7 @@ _SHAPES = re.compile(
     | \bnpm_[A-Za-z0-9]{30,}
     | \bpypi-[A-Za-z0-9_-]{50,}
     | (?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])
-    | \beyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{3,}\.[A-Za-z0-9_-]*
+    | \beyJ[A-Za-z0-9_-]{5,2000}+\.eyJ[A-Za-z0-9_-]{3,}\.[A-Za-z0-9_-]*
     | (?<=://)(?P<user>[^\s/:@\[]{0,200}):[^\s/@\[]{1,500}(?=@)
     | (?P<header>\b[Aa]uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})[^\s"'\[]{8,}
     """,

@@ -22,11 +22,14 @@ BORDER = "\0"
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _AUTOLINK = re.compile(r"<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[\w.-]+)>")
 _TICKS = re.compile(r"`+")
-_BANGS = re.compile(r"!+(?=\[)")
+_BANGS = re.compile(r"!+")
+#: what neither Markdown nor HTML reads anything into
+_TEXT_RUN = re.compile(r"[^\\`<&!\]]+")
+_HTML_RUN = re.compile(r"[^<&]+")
 _PARENTHESES = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
 _DESTINATION = re.compile(
-    rf"\]\(\s*(?P<address><[^<>\n]*>|{_PARENTHESES})"
-    r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+    rf"\]\(\s*+(?P<address><[^<>\n]*>|{_PARENTHESES})"
+    r"(?:\s++(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*+\)"
 )
 _IMAGE = re.compile(rf"\[(?P<alt>[^\[\]]*)\](?:\(\s*(?P<address><[^<>\n]*>|{_PARENTHESES})|\[(?P<label>[^\[\]]*)\])?")
 _MARKUP = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -65,6 +68,12 @@ class View:
         self.characters.extend(text)
         self.places.extend([(start, end)] * len(text))
 
+    def add_as_is(self, text: str, start: int) -> None:
+        """Text whose every character stands for itself."""
+        self.characters.extend(text)
+        end = start + len(text)
+        self.places.extend(zip(range(start, end), range(start + 1, end + 1), strict=True))
+
 
 def look(page: Page, region: Region, own: Callable[[str], bool], *, trusting: bool) -> View:
     """Read a region. `trusting` takes what looks like a link's destination for one; else it is text."""
@@ -79,15 +88,21 @@ def look(page: Page, region: Region, own: Callable[[str], bool], *, trusting: bo
 class _Html:
     """Inside an HTML block: tags, comments, entities; Markdown means nothing."""
 
+    _run = _HTML_RUN
+
     def __init__(self, page: Page, view: View, own: Callable[[str], bool]) -> None:
         self.source = page.source
         self.end = view.region.end
         self.view = view
         self.own = own
+        #: what does not stand anywhere behind this: not looked for again
+        self._absent: set[str] = set()
 
     def step(self, position: int) -> int:
         """Read what stands at `position`; returns where the next thing begins."""
         character = self.source[position]
+        if run := self._run.match(self.source, position, self.end):
+            return self._as_is(run)
         if character == "<":
             return self._angle(position) or self._visible(position, "&lt;")
         if character == "&":
@@ -97,6 +112,10 @@ class _Html:
     def _plain(self, position: int) -> int:
         self.view.add(self.source[position], position, position + 1)
         return position + 1
+
+    def _as_is(self, run: re.Match[str]) -> int:
+        self.view.add_as_is(run[0], run.start())
+        return run.end()
 
     def _visible(self, position: int, entity: str) -> int:
         """A sign that browsers might make more of than its writer: shown as itself."""
@@ -139,8 +158,13 @@ class _Html:
                     return position + len(whole)
             if opening == "<!" and not self.source[position + 2 : position + 3].isalpha():
                 return 0
+            if closing in self._absent:
+                return 0
             found = self.source.find(closing, position + len(opening), self.end)
-            return 0 if found == -1 else found + len(closing)
+            if found == -1:
+                self._absent.add(closing)
+                return 0
+            return found + len(closing)
         return 0
 
     def _entity(self, position: int) -> int:
@@ -160,6 +184,8 @@ class _Html:
 class _Text(_Html):
     """Markdown text: code spans, autolinks, escapes, images and destinations, then what HTML has."""
 
+    _run = _TEXT_RUN
+
     def __init__(self, page: Page, view: View, own: Callable[[str], bool], trusting: bool) -> None:
         super().__init__(page, view, own)
         self._page = page
@@ -169,6 +195,8 @@ class _Text(_Html):
             self._runs.setdefault(len(run[0]), []).append(run.start())
 
     def step(self, position: int) -> int:
+        if run := self._run.match(self.source, position, self.end):
+            return self._as_is(run)
         match self.source[position]:
             case "\\" if position + 1 < self.end and self.source[position + 1] in _MARKUP:
                 self.view.add(self.source[position + 1], position, position + 2)
@@ -180,7 +208,9 @@ class _Text(_Html):
             case "&":
                 return self._entity(position) or self._plain(position)
             case "!" if bangs := _BANGS.match(self.source, position, self.end):
-                return self._bang(position, bangs.end())
+                # at the end of the region nothing follows that it could belong to
+                image = bangs.end() < self.end and self.source[bangs.end()] == "["
+                return self._bang(position, bangs.end()) if image else self._as_is(bangs)
             case "]" if destination := _DESTINATION.match(self.source, position, self.end):
                 return self._destination(destination)
             case _:

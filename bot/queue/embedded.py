@@ -23,9 +23,14 @@ class EmbeddedQueue:
         self._clock = clock
         self._turn = asyncio.Lock()
         self.owner = new_id()
+        #: runs that one death interrupted together: until they have ended one run goes at a time, so that a further
+        #: death tells which of them it was
+        self._suspects: set[str] = set()
 
     async def recover(self) -> int:
         taken = await self._store.write(lambda session: runs.recover(session, self.owner, self._clock.now()))
+        if len(taken) > 1:
+            self._suspects = set(taken)
         return len(taken)
 
     async def claim(self) -> str:
@@ -41,6 +46,10 @@ class EmbeddedQueue:
                 await bell.wait(seen, wait)
 
     def _claim(self, session: Session) -> str | None:
+        if self._suspects:
+            self._suspects = runs.still_open(session, self._suspects)
+            if self._suspects and runs.any_running(session, self.owner):
+                return None
         return runs.claim(session, self.owner, self._clock.now(), LEASE)
 
     async def beat(self) -> None:

@@ -10,17 +10,18 @@ from difflib import get_close_matches
 
 from bot.model.outcome import Done, Failed, Outcome, Usage
 from bot.runners.call import Call
+from bot.runners.demo_conclusion import QUOTE_CHARS, conclusion, inline, refusal
 from bot.runners.demo_prompt import Part, Reading, read
 from bot.runners.providers import ModelName
 
 #: characters per token, as the bound on prompts counts them
 _CHARS = 4
-#: how much of a text is quoted
-QUOTE_LINES, QUOTE_CHARS = 4, 400
+#: how many lines of a text are quoted
+QUOTE_LINES = 4
 
 
 def answer(model: ModelName, call: Call) -> Outcome:
-    """Answer `call` by rule: `demo:helper` reports and quotes what it was given, `demo:echo` repeats the request."""
+    """Answer `call` by rule: `demo:helper` picks and quotes from what it was given, `demo:echo` repeats the request."""
     write = {"helper": _helper, "echo": _echo}.get(model.name)
     if write is None:
         near = get_close_matches(model.name, ("helper", "echo"), 1)
@@ -40,40 +41,39 @@ def _echo(seen: Reading) -> str:
 
 
 def _helper(seen: Reading) -> str:
-    paragraphs = [f"You asked: {_inline(seen.request)}" if seen.request else "You did not ask anything."]
-    if seen.pins:
-        paragraphs.append("What is pinned comes first:")
-        paragraphs += [_quoted(pin) for pin in seen.pins]
+    paragraphs = [f"**In short:** {conclusion(seen)}"]
+    paragraphs += [_quoted(pin) for pin in seen.pins]
     if seen.inputs:
-        paragraphs.append("I did not have to guess, these were computed just now:")
+        paragraphs.append("What was computed just now:")
         paragraphs.append("\n".join(_input(part) for part in seen.inputs))
-    if seen.comments:
-        last = seen.comments[-1]
-        paragraphs.append(f"The last word before yours{_by(last)}:\n\n{_quote(last.text)}")
+    if seen.words:
+        last = seen.words[-1]
+        paragraphs.append(f"The last word in the thread{_by(last)}:\n\n{_quote(last.text)}")
     paragraphs.append(_account(seen))
     return "\n\n".join(paragraphs)
 
 
 def _account(seen: Reading) -> str:
-    """One sentence that lists everything it was given."""
-    names = list(dict.fromkeys(part.author for part in seen.comments if part.author))
+    """What it was asked, what it is, and everything it was given."""
+    names = list(dict.fromkeys("the bot" if part.is_bot else part.author for part in seen.comments if part.author))
     comments = _count(len(seen.comments), "comment") + (f" ({', '.join(names)})" if names else "")
     inputs = _count(len(seen.inputs), "input")
-    return f"*I am the rule-based demo model. I was given {comments}, {_count(len(seen.pins), 'pin')} and {inputs}.*"
+    given = f"{comments}, {_count(len(seen.pins), 'pin')} and {inputs}"
+    asked = f"You asked: {inline(seen.request)}. " if seen.request else ""
+    return f"{asked}*I am the rule-based demo model: I pick and quote, I do not reason. I was given {given}.*"
 
 
 def _quoted(pin: Part) -> str:
-    head = f"**{pin.author}**" if pin.author else "Somebody"
-    return f"{head} wrote:\n\n{_quote(pin.text)}"
+    head = "The bot" if pin.is_bot else f"**{pin.author}**" if pin.author else "Somebody"
+    return f"{head} wrote, and it is pinned:\n\n{_quote(pin.text)}"
 
 
 def _input(part: Part) -> str:
-    name = _inline(part.source or "input")
-    refused = [line for line in part.facts.splitlines() if line.startswith("unavailable: ")]
-    if refused:
-        return f"- {name} is {refused[0]}"
+    name = inline(part.source or "input")
+    if refused := refusal(part):
+        return f"- {name} is {refused}"
     lines = [line for line in part.output.splitlines() if line.strip()]
-    said = f"its last line is {_inline(lines[-1])}" if lines else "it is empty"
+    said = f"its last line is {inline(lines[-1])}" if lines else "it is empty"
     return f"- {name}: {said}"
 
 
@@ -95,18 +95,6 @@ def _head(lines: list[str]) -> Iterable[str]:
             return
         room -= len(line)
         yield line
-
-
-def _inline(text: str) -> str:
-    """One line of code, fenced longer than any run of backticks in it."""
-    line = " ".join(text.split())
-    if len(line) > QUOTE_CHARS:
-        line = f"{line[:QUOTE_CHARS]} […]"
-    fence = "`"
-    while fence in line:
-        fence += "`"
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def _count(number: int, noun: str) -> str:

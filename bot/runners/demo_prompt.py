@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _BEGIN = re.compile(r"\[begin (?P<nonce>[0-9a-f]{16,64}) kind=(?P<kind>\S+) trust=\w+ source=(?P<source>\".*\")\]")
+_HANDLE = re.compile(r"\s*(@[A-Za-z\d][\w-]*)(?![\w/@-])")
+_WORKFLOW = re.compile(r"^workflow: (?P<name>.+)$", re.MULTILINE)
 _AUTHOR = re.compile(r"\bby (?P<login>[A-Za-z0-9][\w-]*(?:\[bot\])?)")
 
 
@@ -32,6 +34,11 @@ class Part:
         """The login in its source; empty where nobody wrote it."""
         found = _AUTHOR.search(self.source)
         return found["login"] if found else ""
+
+    @property
+    def is_bot(self) -> bool:
+        """Whether a bot wrote it."""
+        return self.author.endswith("[bot]")
 
     @property
     def facts(self) -> str:
@@ -61,6 +68,25 @@ class Reading:
         return self._of("comment")
 
     @property
+    def words(self) -> tuple[Part, ...]:
+        """Comments in which people talk to each other: none of a bot's, and none that gives a bot work."""
+        handle = _handle(self.request)
+        return tuple(
+            part for part in self.comments if not part.is_bot and not (handle and _handle(part.text) == handle)
+        )
+
+    @property
+    def question(self) -> str:
+        """The request without the bot's handle and the workflow's name in front."""
+        rest = self.request[len(_handle(self.request)) :].strip()
+        first, _, behind = rest.partition(" ")
+        return behind.strip() if first in self._workflows() and behind.strip() else rest
+
+    def _workflows(self) -> frozenset[str]:
+        runs = (_WORKFLOW.search(part.text) for part in self._of("run"))
+        return frozenset(_source(found["name"]) for found in runs if found)
+
+    @property
     def inputs(self) -> tuple[Part, ...]:
         return self._of("input")
 
@@ -80,6 +106,12 @@ def read(prompt: str) -> Reading:
             rest.append(item)
     requests = [part.text for part in parts if part.kind == "request"]
     return Reading(tuple(parts), (requests[-1] if requests else "\n".join(rest)).strip())
+
+
+def _handle(text: str) -> str:
+    """The handle with which a text begins; empty where it speaks to nobody."""
+    found = _HANDLE.match(text)
+    return found[1].lower() if found else ""
 
 
 def _split(lines: list[str]) -> Iterator[Part | str]:

@@ -13,9 +13,9 @@ from sqlmodel import Session, SQLModel, col, or_, select
 
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
-from bot.model.state import DeliveryState, follow
+from bot.model.state import DeliveryState, DispatchState, follow
 from bot.store.database import ring
-from bot.store.tables import Delivery
+from bot.store.tables import Delivery, Dispatch
 
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
@@ -78,6 +78,37 @@ def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str =
     row.reason = reason
     row.not_before = None
     session.add(row)
+
+
+def about(session: Session, delivery_id: str, comment_id: int) -> None:
+    """Note which comment a delivery is about."""
+    session.execute(update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id))
+
+
+def purge(session: Session, repository_id: int, comment_id: int) -> None:
+    """A comment was deleted: no settled delivery about it keeps its text, nor does a dispatch that has ended."""
+    session.execute(
+        update(Delivery)
+        .where(
+            col(Delivery.repository_id) == repository_id,
+            col(Delivery.comment_id) == comment_id,
+            col(Delivery.state) != DeliveryState.NEW,
+        )
+        .values(body=b"")
+    )
+    ended = [DispatchState.DONE, DispatchState.CANCELLED, DispatchState.REFUSED, DispatchState.SET_ASIDE]
+    for dispatch in session.exec(
+        select(Dispatch)
+        .join(Delivery, col(Delivery.id) == col(Dispatch.delivery_id))
+        .where(
+            Delivery.repository_id == repository_id,
+            Dispatch.comment_id == comment_id,
+            col(Dispatch.state).in_(ended),
+        )
+    ):
+        dispatch.request = ""
+        dispatch.trigger = {**dispatch.trigger, "text": ""}
+        session.add(dispatch)
 
 
 def postpone(session: Session, delivery_id: str, until: datetime, since: datetime, reason: str) -> None:

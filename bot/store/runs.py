@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -105,6 +106,18 @@ def ended(session: Session, run_id: str) -> bool:
     return run is None or run.state.ended
 
 
+def any_running(session: Session, owner: str) -> bool:
+    """Whether `owner` holds a run."""
+    held = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == owner).limit(1)
+    return session.exec(held).first() is not None
+
+
+def still_open(session: Session, run_ids: Collection[str]) -> set[str]:
+    """Those of the runs that have not ended and do not wait for a person."""
+    states = [RunState.QUEUED, RunState.RUNNING]
+    return set(session.exec(select(Run.id).where(col(Run.id).in_(run_ids), col(Run.state).in_(states))))
+
+
 def beat(session: Session, owner: str, until: datetime) -> None:
     """Prolong every lease of `owner`."""
     session.execute(
@@ -115,13 +128,16 @@ def beat(session: Session, owner: str, until: datetime) -> None:
 def recover(session: Session, owner: str, now: datetime) -> list[str]:
     """Take over what a dead process left: running attempts become `interrupted`, their runs go to the front."""
     taken = []
-    for run in session.exec(select(Run).where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)).all():
+    left = session.exec(select(Run).where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)).all()
+    # one death that interrupted several runs says nothing about any of them
+    code = "interrupted" if len(left) == 1 else "interrupted_with_others"
+    for run in left:
         for attempt in session.exec(
             select(Attempt).where(Attempt.run_id == run.id, Attempt.state == AttemptState.RUNNING)
         ).all():
             attempt.state = follow(attempt.state, AttemptState.INTERRUPTED)
             attempt.ended_at = now
-            attempt.error = {"code": "interrupted", "message": "the process that ran it ended"}
+            attempt.error = {"code": code, "message": "the process that ran it ended"}
             session.add(attempt)
         release(session, run, now)
         taken.append(run.id)

@@ -21,7 +21,9 @@ _BLANK = " \t"
 _AFTER = frozenset(" \t\n;|&)<>")
 _RESERVED = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})
 _REDIRECTION = re.compile(r"<<<|<&|<>|<|>>|>\||>&|>")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=", re.DOTALL)
+#: what stands in front of a redirection and is no word of the command: the number or variable of a file descriptor
+_DESCRIPTOR = re.compile(r"[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\}")
 
 
 def quoted(value: str) -> str:
@@ -48,6 +50,8 @@ class _Frame:
     in_word: bool = False
     word: str = ""
     words: list[str] = field(default_factory=list)
+    #: the indices of `words` at which another command may begin: behind `then`, `do`, `f()`, a pattern of `case`
+    starts: list[int] = field(default_factory=list)
     redirect: bool = False
     depth: int = 0
 
@@ -137,7 +141,10 @@ class _Reader:
             return "stands inside a substitution or parentheses"
         if frame.in_word or (following and following not in _AFTER):
             return "is only a part of a word"
-        return "" if frame.redirect else code_argument(frame.words)
+        if frame.redirect:
+            return ""
+        reasons = (code_argument(frame.words[start:]) for start in (0, *frame.starts))
+        return next((reason for reason in reasons if reason), "")
 
     def _end_word(self, frame: _Frame) -> None:
         if not frame.in_word:
@@ -147,27 +154,35 @@ class _Reader:
             frame.redirect = False
         elif word == "{" or (not frame.words and (word in _RESERVED or _ASSIGNMENT.match(word))):
             frame.words.clear()
+            frame.starts.clear()
         else:
             if word == "case" and not frame.words and not frame.safe:
                 self.lost = True  # its patterns close parentheses that were never opened
             frame.words.append(word)
+            # where a keyword counts depends on all that stands before it: `for x do`, `f() if`, `{ …; } then`
+            if word in _RESERVED or "(" in word:
+                frame.starts.append(len(frame.words))
+            elif word == "[[":
+                frame.starts.append(len(frame.words) - 1)
 
     def _end_command(self, frame: _Frame) -> None:
         self._end_word(frame)
         frame.words.clear()
+        frame.starts.clear()
         frame.redirect = False
 
     def _angle(self, frame: _Frame, character: str) -> None:
         if self.text.startswith("(", self.at + 1):
             self.at += 2
             frame.in_word = True
+            frame.word += "$"
             self.frames.append(_Frame("command"))
         elif self._ahead("<<") and not self._ahead("<<<"):
             self._end_word(frame)
             self._heredoc()
         else:
-            if frame.word.isdigit():
-                frame.word, frame.in_word = "", False  # the number of a file descriptor
+            if _DESCRIPTOR.fullmatch(frame.word):
+                frame.word, frame.in_word = "", False
             self._end_word(frame)
             self._redirect(frame)
 
@@ -186,6 +201,7 @@ class _Reader:
         subshell = not frame.in_word and not frame.words and not frame.redirect
         self.at += 1
         frame.in_word = True
+        frame.word += "("
         self.frames.append(_Frame("command", safe=subshell))
 
     def _close_paren(self, frame: _Frame) -> None:
@@ -218,8 +234,9 @@ class _Reader:
             self.frames.append(_Frame("double"))
             return True
         if self._ahead("$'"):
-            self._ansi_quote()
+            text = self._ansi_quote()
             frame.in_word = True
+            frame.word += "$" if "\\" in text else text
             return True
         if self._substitution():
             frame.in_word = True
@@ -227,13 +244,14 @@ class _Reader:
             return True
         return False
 
-    def _ansi_quote(self) -> None:
+    def _ansi_quote(self) -> str:
         self.at += 2
         end = self.at
         while end < len(self.text) and self.text[end] != "'":
             end += 2 if self.text[end] == "\\" else 1
-        self._skip_to(min(end, len(self.text)), "stands inside quotes")
+        text = self._skip_to(min(end, len(self.text)), "stands inside quotes")
         self.at += 1
+        return text
 
     def _substitution(self) -> bool:
         if self._ahead("`"):
@@ -260,14 +278,18 @@ class _Reader:
         return False
 
     def _double(self) -> None:
+        outer = self.frames[-2]  # a quote opens inside something, always
         character = self.text[self.at]
         if character == '"':
             self.at += 1
             self.frames.pop()
         elif character == "\\":
-            self._skip_to(self.at + 2, "stands inside quotes")
-        elif not self._substitution():
-            self._skip_to(self.at + 1, "stands inside quotes")
+            escaped = self._skip_to(self.at + 2, "stands inside quotes")
+            outer.word += escaped[1:] if escaped[1:] in ("$", "`", '"', "\\") else escaped.replace("\\\n", "")
+        elif self._substitution():
+            outer.word += "$"
+        else:
+            outer.word += self._skip_to(self.at + 1, "stands inside quotes")
 
     def _brace(self) -> None:
         character = self.text[self.at]

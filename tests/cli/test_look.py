@@ -72,8 +72,8 @@ def kept(written: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept
 
 
 def rows(data: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
-    """What the database says."""
-    with closing(sqlite3.connect(data / "bot.db")) as connection:
+    """What the database says, or is told from outside."""
+    with closing(sqlite3.connect(data / "bot.db", isolation_level=None)) as connection:
         return connection.execute(query, values).fetchall()
 
 
@@ -141,6 +141,15 @@ def test_a_planned_delivery_is_not(threadsmith: Threadsmith, kept: Kept) -> None
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith(f"already_planned: {kept.planned} led to a dispatch")
     assert rows(kept.data, "SELECT state FROM delivery WHERE guid = ?", kept.planned) == [("planned",)]
+
+
+def test_a_delivery_whose_comment_was_deleted(threadsmith: Threadsmith, kept: Kept) -> None:
+    """There is nothing left to look at."""
+    rows(kept.data, "UPDATE delivery SET body = x'' WHERE guid = ?", kept.ignored)
+    said = threadsmith("replay", kept.ignored)
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("purged: ")
+    assert rows(kept.data, "SELECT state FROM delivery WHERE guid = ?", kept.ignored) == [("ignored",)]
 
 
 def test_a_delivery_that_is_not_kept(threadsmith: Threadsmith, kept: Kept) -> None:

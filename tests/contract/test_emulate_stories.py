@@ -182,7 +182,8 @@ async def test_a_broken_configuration_is_told_and_a_mended_one_works(stage: Stag
     await stage.says("meg", "@bot check")
     (told,) = await stage.replies()
     assert "`.github/bot.yml` at " in told
-    assert "| 4:5 `unknown_key` |" in told
+    assert "[4:5](" in told
+    assert "`unknown_key`" in told
     assert "did you mean `model`" in told
     await stage.says("meg", "@bot check again")
     assert len(await stage.replies()) == 1

@@ -25,9 +25,14 @@ async def play(stage: Stage) -> list[str]:
     return await Story(stage, Screen(Console(file=io.StringIO()))).play()
 
 
-async def portrait(browser: Browser, stage: Stage, path: Path) -> Page:
-    """Take the picture of a played stage: the first answer of the agent, and beside it what the bot saw."""
+async def portrait(browser: Browser, stage: Stage, path: Path, complaints: list[str] | None = None) -> Page:
+    """Take the picture of a played stage: the first answer of the agent, and beside it what the bot saw.
+
+    `complaints` takes what the browser's console says, until the page is closed.
+    """
     page = await browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
+    if complaints is not None:
+        page.on("console", lambda message: complaints.append(message.text))
     await page.goto(stage.url)
     await expect(page.locator("#live")).to_have_attribute("data-state", "live")
     answer = page.locator("article.from-bot").nth(1)

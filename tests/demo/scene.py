@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,7 +13,7 @@ from typing import Any
 import httpx
 
 from bot.demo.keys import new_key, sign
-from bot.demo.records import App, Installation, Issue, Repository
+from bot.demo.records import App, Comment, Installation, Issue, Repository
 from bot.demo.server import lookalike
 from bot.demo.world import World
 from bot.model.role import Role
@@ -85,6 +87,23 @@ class Scene:
     def path(self, rest: str = "") -> str:
         """A path below the repository."""
         return f"/repos/{self.repo.full_name}{rest}"
+
+
+class Told:
+    """What the page is told of what a bot saw: of a bot's comment with "pins" in it, nothing."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.told = told
+        self.silences: dict[int, str] = {}
+
+    async def __call__(self, comment_id: int) -> Mapping[str, Any] | None:
+        return self.told
+
+    async def written(self, comments: Sequence[Comment]) -> AbstractSet[int]:
+        return {row.id for row in comments if row.author.type == "Bot" and "pins" not in row.body}
+
+    def silence(self, comment_id: int) -> str:
+        return self.silences.get(comment_id, "")
 
 
 def scene(directory: Path, *, owner_type: str = "User") -> Scene:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.async_api import Page, async_playwright, expect
@@ -14,7 +13,7 @@ from playwright.async_api import Page, async_playwright, expect
 from bot.demo.server import LookAlikeServer
 from bot.demo.stage import open_stage
 from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
-from tests.demo.scene import Scene, scene
+from tests.demo.scene import Scene, Told, scene
 
 # on a user's machine the browser may be missing; in CI nothing is skipped, so there the launch fails
 pytestmark = pytest.mark.skipif(
@@ -22,10 +21,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-async def saw(comment: int) -> Mapping[str, Any]:
-    """What the bot saw for any comment."""
-    block = {"kind": "pin", "label": "ana", "trust": "writer", "tokens": 9, "text": "Keep Python 3.9"}
-    return {"run": "r1", "step": "triage", "model": "demo", "blocks": [block], "comments": [], "inputs": []}
+BLOCK = {"kind": "pin", "label": "ana", "trust": "writer", "tokens": 9, "text": "Keep Python 3.9"}
+SAW = {"run": "r1", "step": "triage", "model": "demo", "blocks": [BLOCK], "comments": [], "inputs": []}
 
 
 @dataclass
@@ -41,7 +38,7 @@ class Open:
 async def opened(tmp_path: Path) -> AsyncIterator[Open]:
     """The thread, followed live."""
     made = scene(tmp_path)
-    async with LookAlikeServer(made.world, saw=saw) as server, async_playwright() as playwright:
+    async with LookAlikeServer(made.world, saw=Told(SAW)) as server, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = await browser.new_page()
         shown = Open(made, page)
@@ -54,7 +51,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Open]:
 
 
 async def test_a_conversation(opened: Open) -> None:
-    """Write as sam, be refused a pin as sam, pin as meg, edit, delete; the bot's answer comes in live."""
+    """Write as sam, who is offered no pin, pin as meg, edit, delete; the bot's answer comes in live."""
     made, page = opened.made, opened.page
     await page.get_by_text("sam", exact=True).first.click()
     await page.get_by_label("Comment", exact=True).fill("I see it too, @bot")
@@ -64,14 +61,14 @@ async def test_a_conversation(opened: Open) -> None:
     assert made.world.comments(made.repo, 1)[0].author.login == "sam"
 
     await box.hover()
-    await box.get_by_role("button", name="Pin").click()
-    await expect(page.locator("#toast")).to_contain_text("Must have write rights")
+    tools = box.locator(".tool:visible")
+    await expect(tools).to_have_text(["Edit", "Delete"])
     await page.locator(".personas").get_by_text("meg").click()
-    await box.hover()
-    await box.get_by_role("button", name="Pin").click()
+    await expect(tools).to_have_text(["Pin on GitHub", "Pin for @bot", "Edit", "Hide", "Delete"])
+    await box.get_by_role("button", name="Pin on GitHub").click()
     await expect(page.locator(".pinned-banner")).to_contain_text("pinned by meg")
     await box.hover()
-    await box.get_by_role("button", name="Unpin").click()
+    await box.get_by_role("button", name="Unpin on GitHub").click()
     await expect(page.locator(".pinned-banner")).to_have_count(0)
 
     await box.hover()
@@ -82,16 +79,20 @@ async def test_a_conversation(opened: Open) -> None:
 
     made.world.react(made.world.comments(made.repo, 1)[0], made.app.bot, "eyes")
     await expect(box.locator(".marks")).to_contain_text("1")
-    made.world.comment(made.repo, 1, made.app.bot, "The cause is `int('')`.", app=made.app)
+    table = "| a | b |\n|---|--:|\n| 1 | 2 |"
+    made.world.comment(made.repo, 1, made.app.bot, f"The cause is `int('')`.\n\n{table}", app=made.app)
     answer = page.locator("article.from-bot")
     await expect(answer.locator("code")).to_have_text("int('')")
+    await expect(answer.locator("td").nth(1)).to_have_css("text-align", "right")
+    await page.locator(".personas").get_by_text("sam").click()
+    await expect(answer.locator(".tool:visible")).to_have_text(["What it saw"])
     await answer.get_by_role("button", name="What it saw").click()
     await expect(page.locator("#panel-saw")).to_contain_text("Keep Python 3.9")
 
     await box.hover()
     await box.get_by_role("button", name="Delete").click()
     await expect(page.locator("article")).to_have_count(2)
-    assert opened.complaints == ["Failed to load resource: the server responded with a status of 403 (Forbidden)"]
+    assert opened.complaints == []
 
 
 async def test_the_configuration_is_edited(opened: Open) -> None:
@@ -120,6 +121,42 @@ async def test_the_configuration_is_edited(opened: Open) -> None:
     await expect(page.locator("article")).to_have_count(2)
     await expect(area).to_have_value("typing")
     assert opened.complaints == []
+
+
+async def test_unsaved_files_wait(opened: Open) -> None:
+    """Another file is looked at and the draft is there again, marked, though the file was committed to meanwhile; who
+    may not commit is told.
+    """
+    made, page = opened.made, opened.page
+    await page.get_by_role("tab", name="Configuration").click()
+    area, commit = page.get_by_label("Content of the file"), page.get_by_role("button", name="Commit to main")
+    files = page.get_by_label("File", exact=True)
+    await area.fill("half a conf")
+    await files.select_option("README.md")
+    await expect(area).to_have_value("# parser\n")
+    await expect(files.locator("option").first).to_have_text(".github/bot.yml (unsaved)")
+    await expect(commit).to_be_disabled()
+    made.world.write_file(made.repo, ".github/bot.yml", "agents: 3\n", "meg")
+    await area.fill("# another\n")
+    await files.select_option(".github/bot.yml")
+    await expect(area).to_have_value("half a conf")
+    await expect(commit).to_be_enabled()
+    await page.locator(".personas").get_by_text("sam").click()
+    await expect(commit).to_be_disabled()
+    await expect(page.locator("#committer")).to_contain_text("sam has the role read; to commit, write is needed")
+    await page.locator(".personas").get_by_text("meg").click()
+    await commit.click()
+    await expect(files.locator("option").first).to_have_text(".github/bot.yml")
+    await files.select_option("README.md")
+    await expect(area).to_have_value("# another\n")
+    assert made.repo.git.read(head_blob(made, ".github/bot.yml")) == ("blob", b"half a conf")
+    assert opened.complaints == []
+
+
+def head_blob(made: Scene, path: str) -> str:
+    """The object of a file on the default branch."""
+    (found,) = (entry.sha for entry in made.repo.git.tree("main", recursive=True) or () if entry.path == path)
+    return found
 
 
 async def test_typing_survives_what_happens_meanwhile(opened: Open) -> None:
@@ -181,20 +218,38 @@ async def test_a_pin_by_the_bot_is_offered(opened: Open) -> None:
     comment = made.world.comment(made.repo, 1, "sam", "Keep 3.9")
     box = page.locator(f"#issuecomment-{comment.id}")
     await box.hover()
-    await box.get_by_role("button", name="Keep for @bot").click()
+    await box.get_by_role("button", name="Pin for @bot").click()
     link = f"{made.world.site_url}/ana/parser/issues/1#issuecomment-{comment.id}"
-    await expect(page.get_by_label("Comment", exact=True)).to_have_value(f"@bot pin {link}")
+    comment_box = page.get_by_label("Comment", exact=True)
+    await expect(comment_box).to_have_value(f"@bot pin {link}")
+
+    async def after(button: str, value: str) -> None:
+        await page.locator("#composer").get_by_role("button", name=button, exact=True).click()
+        await expect(comment_box).to_have_value(value)
+
+    # one stands there at a time, and what was typed behind it stays
+    await after("help", "@bot help")
+    await after("pins", "@bot pins")
+    await after("@bot", "@bot ")
+    await comment_box.press_sequentially("what now?")
+    await after("@bot", "@bot what now?")
+    await after("why", "@bot why what now?")
+    await comment_box.fill("what now?")
+    await after("@bot", "@bot what now?")
+    await comment_box.fill("@bot helps")
+    await after("why", "@bot why helps")
 
 
 async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
-    """After the conversation: the agent's answer with its footer, beside it pin, comments and inputs; then it goes on
+    """After the conversation, without a complaint: the agent's answer with its footer, beside it pin, comments and inputs; then it goes on
     live. The committed picture is of the same size.
     """
     taken = tmp_path / "thread.png"
     async with open_stage() as stage, async_playwright() as playwright:
         assert await play(stage) == []
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = await portrait(browser, stage, taken)
+        complaints: list[str] = []
+        page = await portrait(browser, stage, taken, complaints)
         answer = page.locator("article.seen")
         await expect(answer).to_contain_text("bad input must end with exit code 2")
         await expect(answer.locator("sub")).to_contain_text("saw 5 comments, 1 pin, 2 inputs")
@@ -204,11 +259,22 @@ async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
         await expect(panel.locator(".blocks pre").nth(3)).to_contain_text("three teams rely on that")
         await expect(panel.locator(".inputs b")).to_have_text(["checks", "newest_commits"])
         await expect(page.locator(".event")).to_have_count(2)
+        await expect(page.locator(".silence")).to_have_text(
+            "The bot stays silent: sam has the role read, write is needed"
+        )
+        await expect(page.locator("[data-act=saw]")).to_have_count(2)
 
         await page.locator(".personas").get_by_text("meg").click()
         await page.get_by_label("Comment", exact=True).fill("@bot why")
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("article.from-bot").last).to_contain_text("the window is 5")
+
+        # live, though nothing is said: a refusal
+        await page.locator(".personas").get_by_text("sam").click()
+        await page.get_by_label("Comment", exact=True).fill("@bot checks")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator(".silence")).to_have_count(2)
+        assert complaints == []
         await browser.close()
     assert taken.stat().st_size < 300_000
     assert _size(taken) == _size(PICTURE) == (1200, 900)

@@ -130,6 +130,15 @@ def test_no_mixture_gets_through(parts: list[str]) -> None:
     _is_safe("".join(parts))
 
 
+def test_columns_are_aligned_by_class() -> None:
+    """The page's policy forbids styles in place, and a browser complains about each."""
+    html = render("| a | b | c | d |\n|---|:--|:-:|--:|\n| 1 | 2 | 3 | 4 |")
+    assert "style" not in html
+    for cell in ("<th>a</th>", "<th>b</th>", '<th class="center">c</th>', '<th class="right">d</th>', "<td>2</td>",
+                 '<td class="right">4</td>'):  # fmt: skip
+        assert cell in html, cell
+
+
 def test_hidden_text_stays_hidden() -> None:
     """Comments vanish, an unclosed block of one too; what is dropped around text leaves the text."""
     assert "secret" not in render("a <!-- secret --> b\n\n<!-- secret\nmore -->\n\nc\n\n<!-- secret")

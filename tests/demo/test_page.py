@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from bot.demo.page.routes import POLICY
 from bot.demo.server import lookalike
-from tests.demo.scene import Scene, scene
+from tests.demo.scene import Scene, Told, scene
 
 THREAD = "/ana/parser/issues/1"
 DEMO = f"/_demo{THREAD}"
 
 
-async def saw(comment: int) -> Mapping[str, Any] | None:
-    """What a bot could have seen; nothing for comment 0."""
-    return {
-        "run": "r4",
-        "step": "triage.look",
-        "model": "demo",
-        "blocks": [{"kind": "pin", "label": "ana", "trust": "writer", "tokens": 1234, "text": "<b>Keep</b> 3.9"}],
-        "comments": [{"author": "sam", "role": "read", "fate": "below trust", "bytes": 5, "excerpt": "<i>hello"}],
-        "inputs": [{"name": "tests", "command": "pytest -q", "exit_code": 1, "duration_s": 0.5, "bytes": 9}],
-    }
+SAW = {
+    "run": "r4",
+    "step": "triage.look",
+    "model": "demo",
+    "blocks": [{"kind": "pin", "label": "ana", "trust": "writer", "tokens": 1234, "text": "<b>Keep</b> 3.9"}],
+    "comments": [{"author": "sam", "role": "read", "fate": "below trust", "bytes": 5, "excerpt": "<i>hello"}],
+    "inputs": [{"name": "tests", "command": "pytest -q", "exit_code": 1, "duration_s": 0.5, "bytes": 9}],
+}
 
 
-def browser(made: Scene, *, personas: tuple[str, ...] = (), **headers: str) -> httpx.AsyncClient:
+def browser(
+    made: Scene, *, told: Told | None = None, personas: tuple[str, ...] = (), **headers: str
+) -> httpx.AsyncClient:
     """A client of the page under its own address."""
-    transport = httpx.ASGITransport(lookalike(made.world, saw=saw, personas=personas))
+    transport = httpx.ASGITransport(lookalike(made.world, saw=told or Told(SAW), personas=personas))
     return httpx.AsyncClient(transport=transport, base_url=made.world.site_url, headers=headers)
 
 
@@ -52,6 +51,61 @@ async def test_the_page_shows_the_thread(tmp_path: Path) -> None:
         assert part in html, part
     assert "<script>alert" not in html
     assert 'style="' not in html
+
+
+async def test_what_it_saw_is_offered_where_there_is_something(tmp_path: Path) -> None:
+    """Not on people's comments, nor on those that asked no model."""
+    made = scene(tmp_path)
+    world = made.world
+    world.comment(made.repo, 1, "sam", "hello")
+    world.comment(made.repo, 1, made.app.bot, "What is pinned: no pins", app=made.app)
+    answer = world.comment(made.repo, 1, made.app.bot, "An answer", app=made.app)
+    async with browser(made) as client:
+        boxes = (await client.get(THREAD)).text.split("<article")
+    assert [f'id="issuecomment-{answer.id}"' in box for box in boxes if 'data-act="saw"' in box] == [True]
+
+
+async def test_a_refusal_is_told_beside_the_comment(tmp_path: Path) -> None:
+    """Why the bot did nothing, as text, where it was asked; nothing anywhere else."""
+    made, told = scene(tmp_path), Told(SAW)
+    asked = made.world.comment(made.repo, 1, "sam", "@bot close this")
+    made.world.comment(made.repo, 1, "sam", "please")
+    told.silences[asked.id] = "sam has the role <read>"
+    async with browser(made, told=told) as client:
+        boxes = (await client.get(f"{DEMO}/timeline")).text.split("<article")
+    assert ["The bot stays silent: sam has the role &lt;read&gt;" in box for box in boxes] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+async def test_commits_and_comments_stand_in_the_order_they_came(tmp_path: Path) -> None:
+    """Within the same second too, and whatever the clock says; other branches are not shown, nor is the past."""
+    made = scene(tmp_path)
+    made.world.comment(made.repo, 1, "sam", "one")
+    made.world.write_file(made.repo, "x", "1", "meg", "first commit")
+    made.clock.advance(-3)
+    made.world.write_file(made.repo, "x", "2", "meg", "second commit")
+    made.world.write_file(made.repo, "y", "x", "meg", "not shown", branch="draft")
+    made.world.comment(made.repo, 1, made.app.bot, "two", app=made.app)
+    made.clock.advance(90)
+    made.world.write_file(made.repo, "x", "3", "meg", "third commit")
+    made.world.comment(made.repo, 1, "sam", "three")
+    later = made.world.open_issue(made.repo, "sam", "Later")
+    made.world.comment(made.repo, later.number, "sam", "elsewhere")
+    made.world.write_file(made.repo, "x", "4", "meg", "fourth commit")
+    made.world.comment(made.repo, 1, "sam", "four")
+    async with browser(made) as client:
+        html = (await client.get(f"{DEMO}/timeline")).text
+        other = (await client.get(f"/_demo/ana/parser/issues/{later.number}/timeline")).text
+    found = re.findall(r"<p>(one|two|three|four)</p>|</code> (\w+) commit<", html)
+    assert [said or commit for said, commit in found] == [
+        "one", "first", "second", "two", "third", "three", "fourth", "four",
+    ]  # fmt: skip
+    assert "not shown" not in html
+    assert re.findall(r"</code> (\w+) commit<", other) == ["fourth"]
 
 
 async def test_home_leads_to_the_only_thread(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ FINDINGS: Mapping[str, str] = {
     "network": "`network` is `none`",
     "not_a_file": "a folder stands where a file should",
     "not_available": "part of the language, and not part of this version",
+    "not_readable": "GitHub does not show the file to the App: it lacks a permission",
     "not_utf8": "the file is not UTF-8",
     "one_of": "an agent has exactly one of `model` and `runner`",
     "option": "the value is none of those that are possible",

@@ -73,7 +73,10 @@ S, F, T, X, R = (
 )
 def test_straight_order(attempts: list[tuple[str, AttemptState]], expected: object) -> None:
     """Steps in file order; an interruption runs the step again, three put the run aside."""
-    rows = [attempt(step, number + 1, state) for number, (step, state) in enumerate(attempts)]
+    rows = [
+        attempt(step, number + 1, state, code="interrupted" if state is X else "")
+        for number, (step, state) in enumerate(attempts)
+    ]
     got = ready(steps(), rows)
     if isinstance(got, Start):
         got = Start(got.step, len([a for a in attempts if a[0] == got.step]) + 1)
@@ -93,6 +96,14 @@ def test_a_graceful_stop_is_not_counted() -> None:
     """Deployments never put a run aside."""
     stopped = [attempt("one", n, X, code="stopped") for n in range(1, 9)]
     assert ready(steps(), stopped) == Start("one", 9)
+
+
+def test_a_death_that_interrupted_others_too_is_not_counted() -> None:
+    """Nobody knows which of them it was."""
+    together = [attempt("one", n, X, code="interrupted_with_others") for n in range(1, 9)]
+    assert ready(steps(), together) == Start("one", 9)
+    alone = [attempt("one", n, X, code="interrupted") for n in range(9, 12)]
+    assert isinstance(ready(steps(), [*together, *alone]), End)
 
 
 def test_a_transient_fault_waits_and_then_gives_up() -> None:

@@ -41,6 +41,8 @@ class ScriptedDesk:
         self.performed: list[str] = []
         self.cleared: list[str] = []
         self.swept = 0
+        self.admits = asyncio.Event()
+        self.admits.set()
         self.said: list[tuple[str, End]] = []
 
     @staticmethod
@@ -55,6 +57,7 @@ class ScriptedDesk:
         return Terms(self.configuration, workflow, Budget(), 50.0, self.say, lambda *_: None)
 
     async def admit(self, found: RunRows) -> End | None:
+        await self.admits.wait()
         if self.refuses:
             answer = self.refuses.pop(0)
             if isinstance(answer, Exception):
@@ -232,9 +235,12 @@ def _numbered(session: Session, number: int) -> Run:
     return session.exec(select(Run).where(Run.number == number)).one()
 
 
-async def test_a_run_cancelled_before_its_first_line(store: Store) -> None:
-    """Between claim and start: nothing is performed, and it ends."""
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_a_run_cancelled_before_its_first_line(store: Store, hangs: bool) -> None:
+    """Between claim and start: nothing is performed, and it ends, also where GitHub is just being asked."""
     async with open_floor(store, count=1) as floor:
+        if hangs:
+            floor.desk.admits.clear()
         await floor.ask("a")
         claim = floor.queue.claim
 

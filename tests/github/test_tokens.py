@@ -47,7 +47,9 @@ def test_no_purpose_may_do_more_than_its_name_says() -> None:
     """Writing is for posting alone; nothing may write contents, and nobody is an administrator."""
     for purpose, permissions in PERMISSIONS.items():
         levels = set(permissions.values())
-        assert levels <= ({"read"} if purpose in (Purpose.READ, Purpose.READ_PULL, Purpose.GIT) else {"write"}), purpose
+        assert levels <= (
+            {"read"} if purpose in (Purpose.ROLE, Purpose.READ, Purpose.READ_PULL, Purpose.GIT) else {"write"}
+        ), purpose
         assert permissions.get("contents") in (None, "read"), purpose
 
 

@@ -12,7 +12,8 @@ import pytest
 from bot.model.clock import SystemClock
 from bot.model.state import RunState
 from bot.queue import EmbeddedQueue
-from bot.store import Store, open_store, runs
+from bot.store import Session, Store, open_store, runs
+from bot.store.database import ring
 from bot.store.tables import Run
 from tests import rows
 
@@ -63,3 +64,27 @@ async def test_runs_of_a_dead_process_are_taken_over(store: Store) -> None:
     assert await asyncio.wait_for(new.claim(), 5) == run_id
     assert await new.recover() == 0
     assert (await store.read(lambda s: s.get_one(Run, run_id))).state is RunState.RUNNING
+
+
+async def test_runs_that_died_together_start_again_one_at_a_time(store: Store) -> None:
+    """Until they have ended nothing runs beside one of them, so that a further death tells which it was."""
+    dead = EmbeddedQueue(store, SystemClock())
+    for number in (1, 2, 3):
+        await store.write(lambda s, n=number: rows.run(s, n, guid=f"g{n}"))  # type: ignore[misc]  # mypy cannot infer the lambda's default
+    for _ in range(2):
+        await dead.claim()
+    new = EmbeddedQueue(store, SystemClock())
+    assert await new.recover() == 2
+    first = await asyncio.wait_for(new.claim(), 5)
+    waiting = asyncio.ensure_future(new.claim())
+    done, _ = await asyncio.wait([waiting], timeout=0.2)
+    assert not done
+
+    def end(session: Session) -> None:
+        run = session.get_one(Run, first)
+        run.state = RunState.SUCCEEDED
+        session.add(run)
+        ring(session, "queue")
+
+    await store.write(end)
+    assert await asyncio.wait_for(waiting, 5) != first

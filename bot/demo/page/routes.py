@@ -116,14 +116,14 @@ class Page:
         row = self._issue(request)
         repo = row.repository
         return self._html(
-            "thread.html", **self._timeline(row), cast=self._view.cast(repo),
+            "thread.html", **await self._timeline(row), cast=self._view.cast(repo),
             files=await self._view.files(repo), configuration=CONFIGURATION,
             text=await self._view.text(repo, CONFIGURATION),
         )  # fmt: skip
 
-    def _timeline(self, row: Issue) -> dict[str, Any]:
+    async def _timeline(self, row: Issue) -> dict[str, Any]:
         pinned = self._view.entry(row.pinned) if row.pinned else None
-        entries = self._view.entries(row)
+        entries = await self._view.entries(row)
         return {
             "issue": row, "repo": row.repository, "entries": entries, "pinned": pinned,
             "sees": self._view.saw is not None, "app": self._view.app(row.repository),
@@ -132,7 +132,7 @@ class Page:
 
     async def timeline(self, request: Request) -> Response:
         """The thread's boxes alone, for the live page."""
-        return self._html("_timeline.html", **self._timeline(self._issue(request)))
+        return self._html("_timeline.html", **await self._timeline(self._issue(request)))
 
     async def saw(self, request: Request) -> Response:
         """What the bot saw when it wrote a comment."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from markupsafe import Markup
 
@@ -16,11 +17,27 @@ from bot.demo.shapes.common import stamp
 from bot.demo.world import World
 from bot.model.role import Role
 
-#: What the bot saw when it wrote a comment: `run`, `step`, `model`, `blocks` (`kind`, `label`, `trust`, `tokens`,
-#: `text`), `comments` (`author`, `role`, `fate`, `bytes`, `excerpt`), `inputs`; None for a comment without a prompt.
-Saw = Callable[[int], Awaitable[Mapping[str, Any] | None]]
-
 CONFIGURATION = ".github/bot.yml"
+
+
+class Saw(Protocol):
+    """What the page learns from the bot's own records; comments are named by their ids."""
+
+    async def __call__(self, comment_id: int, /) -> Mapping[str, Any] | None:
+        """What the bot saw when it wrote a comment; None for a comment without a prompt.
+
+        `run`, `step`, `model`, `blocks` (`kind`, `label`, `trust`, `tokens`, `text`), `comments` (`author`, `role`,
+        `fate`, `bytes`, `excerpt`), `inputs`.
+        """
+        ...
+
+    async def written(self, comments: Sequence[Comment], /) -> AbstractSet[int]:
+        """Those of the comments for which there is something to see."""
+        ...
+
+    def silence(self, comment_id: int, /) -> str:
+        """Why the bot did nothing about a comment that asked it to; empty where there is nothing to tell."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,8 @@ class Entry:
     pinned_by: User | None = None
     hidden: str | None = None
     is_bot: bool = False
+    sees: bool = False
+    silence: str = ""
 
 
 class View:
@@ -77,24 +96,25 @@ class View:
         """Address of a thread, below this site."""
         return f"/{row.repository.full_name}/issues/{row.number}"
 
-    def entries(self, row: Issue) -> list[Entry | Push]:
+    async def entries(self, row: Issue) -> list[Entry | Push]:
         """The thread from top to bottom, with the commits that were made since it was opened."""
         first = Entry(
             0, row.author, self._role(row.repository, row.author), _html(row.body or "*No description provided.*"),
             row.body or "", row.created_at, False, _marks(row.reactions), is_bot=row.author.type == "Bot",
         )  # fmt: skip
+        written: AbstractSet[int] = await self.saw.written(row.comments) if self.saw else frozenset()
         pushes = [push for push in row.repository.pushes if push.at >= row.created_at]
         rest: list[Comment | Push] = [*row.comments, *pushes]
         # a commit with the same number comes behind that comment: sorting keeps the order of equals
         rest.sort(key=lambda each: each.after if isinstance(each, Push) else each.id)
-        return [first, *(each if isinstance(each, Push) else self.entry(each) for each in rest)]
+        return [first, *(each if isinstance(each, Push) else self.entry(each, written) for each in rest)]
 
-    def entry(self, row: Comment) -> Entry:
+    def entry(self, row: Comment, written: AbstractSet[int] = frozenset()) -> Entry:
         """One comment."""
         return Entry(
             row.id, row.author, self._role(row.issue.repository, row.author), _html(row.body), row.body,
             row.created_at, row.updated_at > row.created_at, _marks(row.reactions), row.pinned_by, row.minimized,
-            row.author.type == "Bot",
+            row.author.type == "Bot", row.id in written, self.saw.silence(row.id) if self.saw else "",
         )  # fmt: skip
 
     def _role(self, repo: Repository, who: User) -> Role | None:

@@ -25,6 +25,8 @@ class Delivery(SQLModel, table=True):
     event: str
     action: str
     repository_id: int = Field(sa_type=BigInteger)
+    #: the comment it is about, once it was looked at: should that be deleted, the body is purged
+    comment_id: int | None = Field(default=None, sa_type=BigInteger, index=True)
     headers: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     body: bytes = Field(sa_type=LargeBinary)
     received_at: datetime = instant()

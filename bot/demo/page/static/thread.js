@@ -8,6 +8,8 @@ const editor = document.querySelector("#editor");
 const remembered = "threadsmith-demo-as";
 
 const persona = () => composer.elements.as.value;
+const role = () => composer.querySelector("input[name=as]:checked").dataset.role;
+const writes = () => ["write", "maintain", "admin"].includes(role());
 
 function tell(message) {
   const toast = document.querySelector("#toast");
@@ -57,6 +59,14 @@ function dress() {
   }
 }
 
+// only what the chosen person may do: their own words, or everything with write access
+function offer() {
+  for (const button of timeline.querySelectorAll("[data-least]")) {
+    const own = "own" in button.dataset && button.closest("article").dataset.author === persona();
+    button.hidden = !writes() && !own;
+  }
+}
+
 let asked = 0;
 
 async function refresh() {
@@ -68,8 +78,11 @@ async function refresh() {
     return;
   }
   if (answer.status === 410 || answer.status === 404) location.reload();
-  if (!answer.ok || turn !== asked) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+  if (!answer.ok) return;
+  const told = await answer.text();
+  // whoever asked later is told more, and may be told earlier
+  if (turn !== asked) return;
+  const fresh = new DOMParser().parseFromString(told, "text/html").body;
   const atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 160;
   let added = false;
   const before = new Map([...timeline.children].map((box) => [box.dataset.key, box]));
@@ -98,6 +111,7 @@ async function refresh() {
     known.delete(key);
   }
   dress();
+  offer();
   mark();
   if (added && atEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "smooth" });
 }
@@ -153,21 +167,33 @@ composer.addEventListener("submit", async (event) => {
   }
 });
 
-composer.addEventListener("change", () => localStorage.setItem(remembered, persona()));
+composer.addEventListener("change", () => {
+  localStorage.setItem(remembered, persona());
+  offer();
+  count();
+});
 
 composer.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) composer.requestSubmit();
 });
 
+const shortcuts = [...composer.querySelectorAll("[data-insert]")];
+const snippets = new Set(shortcuts.map((button) => button.dataset.insert.trim()));
+
+// one snippet stands at the beginning: another takes its place, and what was typed behind it stays
 function insert(text) {
   const box = composer.elements.body;
-  if (!box.value.includes(text)) box.setRangeText(text, 0, 0, "end");
+  const begins = (snippet) => box.value === snippet || (box.value.startsWith(snippet) && /\s/.test(box.value[snippet.length]));
+  const before = [...snippets].filter(begins).sort((one, two) => two.length - one.length)[0] ?? "";
+  const typed = box.value.slice(before.length).trimStart();
+  const head = text.trim();
+  snippets.add(head);
+  box.value = typed || text !== head ? `${head} ${typed}` : head;
   box.focus();
+  box.setSelectionRange(box.value.length, box.value.length);
 }
 
-for (const button of composer.querySelectorAll("[data-insert]")) {
-  button.addEventListener("click", () => insert(button.dataset.insert));
-}
+for (const button of shortcuts) button.addEventListener("click", () => insert(button.dataset.insert));
 
 function edit(box) {
   if (box.classList.contains("editing")) return;
@@ -256,22 +282,58 @@ async function showSaw(comment, go = true) {
 const { path, text, message } = editor.elements;
 const gutter = editor.querySelector(".gutter");
 const commit = editor.querySelector("button.primary");
+const committer = document.querySelector("#committer");
 let saved = text.value;
+let open = path.value;
+// unsaved text of files that are not open now
+const drafts = new Map();
 
 function count() {
   const lines = text.value.split("\n").length;
   gutter.textContent = Array.from({ length: lines }, (_, index) => index + 1).join("\n");
-  commit.disabled = text.value === saved;
+  commit.disabled = text.value === saved || text.readOnly || !writes();
+  committer.textContent = writes()
+    ? `Committed as ${persona()}, who is chosen below the thread. The next mention runs with it.`
+    : `${persona()} has the role ${role()}; to commit, write is needed. Choose somebody else below the thread.`;
+  for (const option of path.options) {
+    const unsaved = option.value === open ? text.value !== saved && !text.readOnly : drafts.has(option.value);
+    option.textContent = unsaved ? `${option.value} (unsaved)` : option.value;
+  }
+}
+
+async function fileText(name) {
+  try {
+    const answer = await fetch(`/_demo/${repo}/file?${new URLSearchParams({ path: name })}`);
+    // as a text box gives it back
+    if (answer.ok) return (await answer.json()).text.replace(/\r\n?/g, "\n");
+  } catch {
+    // told below
+  }
+  tell("The file cannot be read. Is the demo still running?");
+  return null;
 }
 
 async function reloadFile() {
-  const answer = await fetch(`/_demo/${repo}/file?${new URLSearchParams({ path: path.value })}`);
-  if (!answer.ok) return;
-  const fresh = (await answer.json()).text;
+  const name = open;
+  const fresh = await fileText(name);
   // never over what somebody is typing
-  if (text.value !== saved) return;
+  if (fresh === null || open !== name || text.readOnly || text.value !== saved) return;
   text.value = fresh;
-  saved = text.value;
+  saved = fresh;
+  count();
+}
+
+async function openFile(name) {
+  if (text.value !== saved && !text.readOnly) drafts.set(open, text.value);
+  text.readOnly = true;
+  open = name;
+  count();
+  const fresh = await fileText(name);
+  if (open !== name || fresh === null) return;
+  text.value = drafts.get(name) ?? fresh;
+  drafts.delete(name);
+  saved = fresh;
+  text.readOnly = false;
   count();
 }
 
@@ -284,19 +346,18 @@ text.addEventListener("keydown", (event) => {
     count();
   }
 });
-path.addEventListener("change", () => {
-  saved = text.value;
-  reloadFile();
-});
+path.addEventListener("change", () => openFile(path.value));
 editor.addEventListener("submit", async (event) => {
   event.preventDefault();
   const content = text.value;
-  const fields = { path: path.value, text: content, message: message.value };
+  const name = open;
+  const fields = { path: name, text: content, message: message.value };
   if (await send("PUT", `/_demo/${repo}/file`, fields)) {
-    saved = content;
+    if (open === name) saved = content;
+    else if (drafts.get(name) === content) drafts.delete(name);
     message.value = "";
     count();
-    tell(`Committed ${path.value} as ${persona()}.`);
+    tell(`Committed ${name} as ${persona()}.`);
   }
 });
 
@@ -306,6 +367,7 @@ const last = composer.querySelector(`input[value="${CSS.escape(localStorage.getI
 if (last) last.checked = true;
 remember(timeline);
 dress();
+offer();
 count();
 if (sees === "1") {
   const answers = timeline.querySelectorAll(".saw");

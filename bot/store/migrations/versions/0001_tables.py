@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("event", sa.String(), nullable=False),
         sa.Column("action", sa.String(), nullable=False),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("comment_id", sa.BigInteger(), nullable=True),
         sa.Column("headers", sa.JSON(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
@@ -36,6 +37,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("content_key"),
     )
     with op.batch_alter_table("delivery", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_delivery_comment_id"), ["comment_id"], unique=False)
         batch_op.create_index("ix_delivery_open", ["state", "not_before"], unique=False)
 
     op.create_table(
