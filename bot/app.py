@@ -42,6 +42,8 @@ _log = log.get("app")
 LOOK_AT = (5.0, 30.0, 90.0)
 #: how long GitHub may take to answer `/readyz`, where it does not count: who asks there gives up after a second
 GITHUB_SECONDS = 0.8
+#: seconds between warnings while GitHub does not say who this App is
+GREETING_SECONDS = 30.0
 #: how long a stop waits for posts under way
 STOP_SECONDS = 8.0
 
@@ -69,6 +71,12 @@ class Bot:
     runners: Runners
     workers: Workers
     identities: Identities
+    loops: tuple[asyncio.Task[None], ...]
+
+    async def loops_fault(self) -> str | None:
+        """Which of intake, workers and outbox has stopped, None if all of them go on."""
+        stopped = [loop.get_name() for loop in self.loops if loop.done()]
+        return f"stopped: {', '.join(stopped)}; the log says why, a restart goes on" if stopped else None
 
     async def store_fault(self) -> str | None:
         """What is wrong with the database, None if it answers."""
@@ -125,6 +133,7 @@ async def open_bot(
             clock=clock,
         )
         stack.push_async_callback(github.aclose)
+        await asyncio.to_thread(github.check_key)
         sandbox = await open_sandbox(settings.sandbox)
         runners = await stack.enter_async_context(Runners(providers(settings), sandbox, settings.default_model or None))
         keys = marker_keys(settings)
@@ -171,18 +180,38 @@ async def open_bot(
             asyncio.create_task(workers.run(), name="workers"),
             asyncio.create_task(sender.run(), name="outbox"),
         ]
+        for loop in loops:
+            loop.add_done_callback(_tell)
+        greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
+        stack.push_async_callback(_stop, [greeting])
         stack.push_async_callback(_stop, loops)
-        yield Bot(settings, store, github, sandbox, runners, workers, identities)
+        yield Bot(settings, store, github, sandbox, runners, workers, identities, tuple(loops))
 
 
-async def _stop(loops: list[asyncio.Task[None]]) -> None:
+async def _greet(identities: Identities, clock: Clock) -> None:
+    """Say in the log who we are, or why GitHub does not tell: an instance that cannot reach it must not look idle."""
+    while True:
+        try:
+            known = await identities.get()
+        except BotError as error:
+            _log.warning("github_unreachable", reason=str(error))
+            await clock.sleep(GREETING_SECONDS)
+        else:
+            _log.info("serving", handle=known.handle, owners=sorted(known.owners))
+            return
+
+
+def _tell(loop: asyncio.Task[None]) -> None:
+    """A loop that ends by itself is a bug of ours: it is told at once, and `/readyz` says 503 from then on."""
+    if not loop.cancelled():
+        _log.error("loop_stopped", loop=loop.get_name(), exc_info=loop.exception())
+
+
+async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
     """End intake and workers first, so that what they hand back can still be said, then the outbox."""
     for loop in loops:
         loop.cancel()
-        done, _ = await asyncio.wait([loop], timeout=STOP_SECONDS)
-        for task in done:
-            if not task.cancelled() and (error := task.exception()) is not None:
-                _log.error("loop_failed", loop=task.get_name(), error=repr(error))
+        await asyncio.wait([loop], timeout=STOP_SECONDS)
 
 
 def _lock(file: Path, what: str) -> int:
@@ -266,7 +295,9 @@ def attach(app: FastAPI, bot: Bot) -> None:
     inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
     app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
-    app.include_router(health.router({"database": bot.store_fault}, {"github": bot.github_fault}))
+    app.include_router(
+        health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
+    )
 
 
 def providers(settings: Settings) -> Providers:

@@ -6,8 +6,10 @@ Every setting is a variable `BOT_…` (the providers' keys keep their own names)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +28,13 @@ def _pem(value: Any) -> Any:
     return value.replace("\\n", "\n") if isinstance(value, str) else value
 
 
+def _web(value: Any) -> Any:
+    if not re.fullmatch(r"https?://[^\s/]+.*", str(value)):
+        raise ValueError("no URL")
+    return str(value).rstrip("/")
+
+
+Url = Annotated[str, BeforeValidator(_web)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_list)]
 
 
@@ -39,7 +48,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    github_url: str = variable("BOT_GITHUB_URL", "REST base; GHES: https://HOST/api/v3", "https://api.github.com")
+    github_url: Url = variable("BOT_GITHUB_URL", "REST base; GHES: https://HOST/api/v3", "https://api.github.com")
     app_id: Annotated[int, Field(ge=0)] = variable("BOT_GITHUB_APP_ID", "the GitHub App's id", 0)
     private_key: Annotated[str, BeforeValidator(_pem)] = variable(
         "BOT_GITHUB_PRIVATE_KEY", "the App's private key (PEM)", "", secret=True
@@ -101,30 +110,78 @@ class Source:
 
 
 def load(environ: Mapping[str, str], dotenv: Path | None = Path(".env")) -> tuple[Settings, dict[str, Source]]:
-    """Read the settings and where each came from. Raises `OperatorError` that names the variable at fault."""
+    """Read the settings and where each came from. Raises `OperatorError` that names every variable at fault."""
+    settings, sources, faults = look(environ, dotenv)
+    if faults:
+        raise OperatorError(
+            "\n".join(faults), "the README lists every setting; `threadsmith doctor` shows those in force"
+        )
+    return settings, sources
+
+
+def look(
+    environ: Mapping[str, str], dotenv: Path | None = Path(".env")
+) -> tuple[Settings, dict[str, Source], list[str]]:
+    """The same without raising: what is at fault has its default instead, and a sentence that names the variable.
+
+    A sentence never holds a value: it may be a secret.
+    """
     file = _dotenv(dotenv) if dotenv and dotenv.is_file() else {}
     values: dict[str, str] = {}
     sources: dict[str, Source] = {}
+    faults: list[str] = []
     for field in Settings.model_fields.values():
         name = str(field.alias)
+        sources[name] = Source(name, "default")
         for where, given in (("environment", environ), (".env", file)):
+            path = given.get(f"{name}_FILE") if _is_secret(field) else None
             if given.get(name):
                 values[name], sources[name] = given[name], Source(name, where)
+                if path:
+                    faults.append(f"{name} and {name}_FILE are both set: unset one of them")
                 break
-            path = given.get(f"{name}_FILE")
-            if path and _is_secret(field):
-                values[name] = _read(name, path)
-                sources[name] = Source(name, f"file {path}")
+            if path:
+                try:
+                    values[name], sources[name] = _read(name, path), Source(name, f"file {path}")
+                except OperatorError as error:
+                    faults.append(error.message)
                 break
-        else:
-            sources[name] = Source(name, "default")
     try:
-        return Settings.model_validate(values), sources
+        return Settings.model_validate(values), sources, faults
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        # never the value: it may be a secret
-        raise OperatorError(f"{name}: {first['msg']}", f"see `{name}` in the README's settings") from None
+        for fault in error.errors():
+            name = str(fault["loc"][0])
+            values.pop(name, None)
+            faults.append(f"{name}: {_in_words(fault['type'], fault.get('ctx', {}))}")
+        return Settings.model_validate(values), sources, faults
+
+
+def _in_words(kind: str, context: Mapping[str, Any]) -> str:
+    match kind:
+        case "int_parsing" | "int_type":
+            return "expected a whole number"
+        case "float_parsing" | "float_type":
+            return "expected a number"
+        case "literal_error":
+            return f"expected {context.get('expected', 'another word')}"
+        case "greater_than_equal":
+            return f"expected at least {context.get('ge')}"
+        case "less_than_equal":
+            return f"expected at most {context.get('le')}"
+        case "value_error":
+            return "expected a URL that begins with https://"
+    return "cannot be read"
+
+
+def unknown(environ: Mapping[str, str]) -> list[str]:
+    """Variables that look like settings and are none, each with the nearest name: a typing error would go unseen."""
+    known = {str(field.alias) for field in Settings.model_fields.values()}
+    known |= {f"{name}_FILE" for name in known}
+    odd = sorted(name for name in environ if name.startswith("BOT_") and name not in known)
+    return [
+        f"{name} is no setting" + (f"; did you mean {near[0]}?" if (near := get_close_matches(name, known, 1)) else "")
+        for name in odd
+    ]
 
 
 def _dotenv(path: Path) -> dict[str, str]:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from bot import log
 from bot.app import providers
-from bot.cli.console import console, settings
+from bot.cli.console import console
 from bot.cli.validate import read_files
-from bot.errors import BotError, OperatorError
+from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub
 from bot.model.clock import SystemClock
 from bot.publish import Redactor
 from bot.runners import default_model
-from bot.settings import Settings, Source, missing_to_serve
+from bot.settings import Settings, Source, look, missing_to_serve, unknown
 from bot.store import open_store
 from bot.workflows import builtin_files, check
 from bot.workspace import Git, open_sandbox
 
+#: characters below which a webhook secret is no secret
+SHORT_SECRET = 16
 Level = Literal["ok", "warn", "fail"]
 _SIGNS: dict[Level, tuple[str, str]] = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -44,12 +49,15 @@ def doctor(
     ] = None,
 ) -> None:
     """Show every setting with its source, and check what it names; exit code 1 where serving would fail."""
-    found, sources = settings()
+    found, sources, faults = look(os.environ, Path(".env"))
+    log.configure(found.log, redact=Redactor(found.secrets_with(os.environ)))
     out = console()
     out.print(_settings_table(found, sources))
     out.print()
+    findings = [Finding("fail", "settings", fault, "it has its default here") for fault in faults]
+    findings += [Finding("warn", "settings", odd) for odd in unknown(os.environ)]
     with console(stderr=True).status("looking …"):
-        findings = asyncio.run(_look(found, path))
+        findings += asyncio.run(_look(found, path))
     for finding in findings:
         sign, colour = _SIGNS[finding.level]
         out.print(Text.assemble((f"{sign:>4}", colour), f"  {finding.what}: {finding.said}"))
@@ -87,23 +95,36 @@ async def _look(found: Settings, path: Path | None) -> list[Finding]:
         if missing
         else Finding("ok", "to serve", "everything required is set")
     ]
+    short = [secret for secret in found.webhook_secrets if len(secret) < SHORT_SECRET]
+    if short:
+        said = f"BOT_GITHUB_WEBHOOK_SECRET has fewer than {SHORT_SECRET} characters and can be guessed"
+        findings.append(Finding("warn", "webhook secret", said, "make one with `openssl rand -hex 32`"))
     findings.append(await _database(found))
     findings.append(await _sandbox(found))
     findings.append(await _git())
     if found.app_id and found.private_key:
         findings.append(await _github(found))
-    model = found.default_model or default_model(providers(found))
-    findings.append(
-        Finding("ok", "default model", model)
-        if model
-        else Finding("warn", "default model", "none: no provider has a key", "set OPENAI_API_KEY or ANTHROPIC_API_KEY")
-    )
+    findings.append(_model(found))
     if path is not None:
         findings.append(_configuration(path))
     return findings
 
 
+def _model(found: Settings) -> Finding:
+    known = providers(found)
+    model = found.default_model or default_model(known)
+    if model is None:
+        said = "none: no provider has a key; agents that name no model cannot answer"
+        return Finding("warn", "default model", said, "set OPENAI_API_KEY, ANTHROPIC_API_KEY or BOT_DEFAULT_MODEL")
+    if (barred := known.check(model)) is not None:
+        return Finding("fail", "default model", f"{model}: {barred.message}", barred.hint)
+    how = "as BOT_DEFAULT_MODEL says" if found.default_model else "the small model of the first provider with a key"
+    return Finding("ok", "default model", f"{model} ({how}; it was not asked)")
+
+
 async def _database(found: Settings) -> Finding:
+    if (empty := _no_database(found)) is not None:
+        return empty
     try:
         store = open_store(found.database)
     except OperatorError as error:
@@ -112,6 +133,18 @@ async def _database(found: Settings) -> Finding:
         return Finding("fail", "database", str(error), "check BOT_DATA_DIR and its permissions")
     await store.close()
     return Finding("ok", "database", Redactor()(found.database))
+
+
+def _no_database(found: Settings) -> Finding | None:
+    """Whether `serve` could make its database where none is yet: looking must leave nothing behind."""
+    file = Path(found.database.removeprefix("sqlite:///"))
+    if not found.database.startswith("sqlite:///") or file.exists():
+        return None
+    folder = file.parent
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        return Finding("fail", "database", f"{folder} cannot be written to", "check BOT_DATA_DIR and its permissions")
+    return Finding("ok", "database", f"none yet; `serve` makes it in {folder}")
 
 
 async def _sandbox(found: Settings) -> Finding:
@@ -143,11 +176,19 @@ async def _github(found: Settings) -> Finding:
     try:
         app = await github.app()
     except BotError as error:
-        return Finding("fail", "GitHub", str(error), "check BOT_GITHUB_URL, BOT_GITHUB_APP_ID and the private key")
+        return Finding("fail", "GitHub", str(error), _github_mend(found, error))
     finally:
         await github.aclose()
     owners = ", ".join(found.allowed_owners) or app.owner.login
     return Finding("ok", "GitHub", f"@{app.slug} (App {app.id}), serves the repositories of {owners}")
+
+
+def _github_mend(found: Settings, error: BotError) -> str:
+    if isinstance(error, OperatorError):
+        return error.mend
+    if isinstance(error, Transient):
+        return f"is BOT_GITHUB_URL right, and can this machine reach {urlsplit(found.github_url).netloc}?"
+    return "does the private key belong to the App with the id BOT_GITHUB_APP_ID?"
 
 
 def _configuration(path: Path) -> Finding:

@@ -125,6 +125,8 @@ class Issue:
     reactions: list[Reaction] = field(default_factory=list)
     #: GitHub's own *Pin comment*: at most one an issue
     pinned: Comment | None = None
+    #: how many of the repository's `pushes` there were when it was opened
+    pushes_before: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -50,6 +50,7 @@ class Threads(People):
         _check_length("Issue", body)
         now = self.now()
         made = Issue(self.next_id("issue"), found, found.next_number, title, body, who, now, now, app)
+        made.pushes_before = len(found.pushes)
         found.next_number += 1
         found.issues[made.number] = made
         # only people with triage rights may set labels; from others GitHub drops them silently

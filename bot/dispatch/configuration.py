@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from bot.errors import ConfigurationError, Forbidden, NotFound
@@ -47,7 +48,9 @@ async def current(client: RepositoryClient, repository: Repository, memo: Memo) 
             findings.append(Finding(path, line, column, "error", "not_utf8", message, "save the file as UTF-8"))
     if findings:
         return Configured(commit, {}, None, tuple(sorted(findings)))
-    checked = memo.check(repository.id, commit, files)
+    checked = memo.known(repository.id, commit)
+    if checked is None:
+        checked = await asyncio.to_thread(memo.check, repository.id, commit, files)
     return Configured(commit, files, checked.configuration, checked.findings)
 
 

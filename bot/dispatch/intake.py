@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from bot import log
+from bot import log, publish
 from bot.dispatch import configuration, events, mentions
 from bot.dispatch.acceptance import Acceptance, Asked, accept, react
 from bot.dispatch.actions import Actions
@@ -152,7 +152,8 @@ class Intake:
         )
 
     async def _settle(self, delivery: Delivery, state: DeliveryState, reason: str) -> None:
-        _log.info("delivery", guid=delivery.guid, state=str(state), reason=reason)
+        tell = _log.error if state is DeliveryState.FAILED else _log.info
+        tell("delivery", guid=delivery.guid, state=str(state), reason=reason)
         await self._p.store.write(lambda session: deliveries.settle(session, delivery.id, state, reason[:500]))
 
     async def _plan(self, delivery: Delivery) -> None:
@@ -222,7 +223,7 @@ class Intake:
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, looked.reason[:500])
             _keep_or_purge(session, delivery, event)
 
-        await self._p.store.write(work)
+        await publish.write(self._p.store, work)
         names = [asked.command.name for asked in looked.asked]
         _log.info("delivery", guid=delivery.guid, asked=names, reason="" if names else looked.reason)
 

@@ -10,8 +10,8 @@ from bot.model.context import Manifest
 from bot.model.outcome import Usage
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
-from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, result_body
-from bot.store import Session, snapshots
+from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body
+from bot.store import Session, outbox, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import BotFile, Step
@@ -37,23 +37,20 @@ class Reporter:
 
     def output(self, session: Session, rows: RunRows, step: Step, attempt: Attempt, bot: BotFile) -> bool:
         """Post a step's output; False if there is none. The slot is the step's, so that it is never posted twice."""
-        text = _output(session, attempt)
-        if not text.strip():
-            return False
-        purpose = "result" if attempt.kind == "agent" else "output"
-        self._speaker.comment(
+        return self._speaker.output(
             session,
             rows.thread,
-            Slot(f"run/{rows.run.id}", purpose, step=attempt.step, iteration=attempt.iteration),
-            purpose=purpose,
-            body=result_body(text, fenced=step.format == "text", footer=_footer(rows, attempt)),
+            _slot(rows, attempt),
+            purpose=_purpose(attempt),
+            text=_output(session, attempt),
+            fenced=step.format == "text",
+            footer=_footer(rows, attempt),
             run=rows.run,
             mentions=_mentions(rows, bot),
             every_mention=bot.publish.mentions == "all",
             max_parts=bot.publish.max_parts,
             rest="*The rest of this output is longer than this repository posts (`publish.max_parts`).*",
         )
-        return True
 
     def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
         """Post what a run's end leaves to say, and react."""
@@ -87,7 +84,7 @@ class Reporter:
                 continue
             if step.publish is False:
                 continue
-            if step.publish is True and _output(session, attempt).strip():
+            if step.publish is True and outbox.find(session, _slot(rows, attempt)) is not None:
                 return
             if self.output(session, rows, step, attempt, bot):
                 return
@@ -125,6 +122,14 @@ def _failure(rows: RunRows, end: End) -> str:
         hint=hint,
         footer=_footer(rows, failed),
     )
+
+
+def _purpose(attempt: Attempt) -> str:
+    return "result" if attempt.kind == "agent" else "output"
+
+
+def _slot(rows: RunRows, attempt: Attempt) -> Slot:
+    return Slot(f"run/{rows.run.id}", _purpose(attempt), step=attempt.step, iteration=attempt.iteration)
 
 
 def _output(session: Session, attempt: Attempt) -> str:

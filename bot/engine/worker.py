@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from bot import log
+from bot import log, publish
 from bot.engine import commit
 from bot.engine.commit import Begun, Terms
 from bot.engine.graph import End
@@ -167,7 +167,7 @@ class Workers:
         )
 
     async def _write(self, work: Callable[[Session], T]) -> T:
-        return await self._patiently(lambda: self._store.write(work))
+        return await self._patiently(lambda: publish.write(self._store, work))
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Use the database until it lets us: a disk that is full for a while must cost no outcome and no worker."""

@@ -63,6 +63,10 @@ class GitHub:
         """Requests sent so far by kind (`issue`, `comments`, `permission`, `head`, `token`, …), repeats included."""
         return self._wire.requests
 
+    def check_key(self) -> None:
+        """Sign something. Raises OperatorError where the App's private key cannot be used."""
+        self._signer.authorization()
+
     async def app(self) -> AppInfo:
         """Who the App is. Raises Forbidden where id and key do not belong together."""
         body = await self._get("/app", kind="app")

@@ -27,6 +27,10 @@ _MOST_PAGES = 10
 Heads = Bounded[tuple[int, str], tuple[str, str]]
 
 
+#: what GitHub says with 422 of a ref that leads nowhere, unlike of a token that may not be had
+_NO_COMMIT = re.compile(r"no commit found|repository is empty", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class CloneAccess:
     """Where git reads the repository and what it authenticates with (user `x-access-token`). The token only reads."""
@@ -105,7 +109,7 @@ class RepositoryClient:
             response = await self._channel.get(f"/commits/{quote(ref, safe='/')}", kind="head", headers=headers)
         except Forbidden as error:
             # 409: the repository is empty; 422: no such commit, but also a token that may not be had
-            if error.status == 409 or (error.status == 422 and "no commit found" in str(error).lower()):
+            if error.status == 409 or (error.status == 422 and _NO_COMMIT.search(str(error))):
                 raise NotFound(str(error)) from None
             raise
         if response.status_code == 304 and known:

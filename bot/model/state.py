@@ -118,6 +118,8 @@ TRANSITIONS: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         OutboxState.UNSURE: frozenset({OutboxState.POSTED, OutboxState.PENDING, OutboxState.DROPPED}),
         # the body of a posted slot may change (an index comment): it is sent again as an edit
         OutboxState.POSTED: frozenset({OutboxState.PENDING}),
+        # a thread's index or status has something new to say
+        OutboxState.DROPPED: frozenset({OutboxState.PENDING}),
     },
     ArtifactState: {
         ArtifactState.CURRENT: frozenset({ArtifactState.STALE, ArtifactState.SUPERSEDED}),

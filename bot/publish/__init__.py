@@ -11,6 +11,7 @@ from bot.publish.body import (
     refusal_body,
     result_body,
 )
+from bot.publish.compose import write
 from bot.publish.fence import fence
 from bot.publish.footer import Footer, Saw
 from bot.publish.marker import Mark, Marker
@@ -43,4 +44,5 @@ __all__ = [
     "refusal_body",
     "result_body",
     "split",
+    "write",
 ]

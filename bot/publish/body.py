@@ -24,7 +24,7 @@ _PIECE, _PIECES = 60, 6
 _DETAIL_LINES, _DETAIL_CHARACTERS = 30, 4_000
 
 
-def result_body(text: str, *, result: Any = None, fenced: bool = False, footer: Footer | None = None) -> str:
+def result_body(text: str, *, result: Any = None, fenced: bool = False, footer: Footer | str | None = None) -> str:
     """An answer: the text (`fenced`: as it is), the result folded, the footer. What the text left open is closed."""
     shown = fence(text) if fenced else text.strip() + closing(text.strip())
     return _stack(shown if text.strip() else "", _folded(result), footer)

@@ -96,12 +96,15 @@ def parse(text: str, effort: Effort, environment: dict[str, Any] | None = None) 
 def _inline_effort(state: StateInline, silent: bool) -> bool:
     """A rule that matches nothing and counts each place the parser looks at; `<` makes it copy the rest."""
     rest = (state.posMax - state.pos) // 2_000 if state.src[state.pos] in "<&" else 0
-    state.env["effort"].spend(1 + rest)
+    if (effort := state.env.get("effort")) is not None:
+        # a block of its own, or a table's cell, costs more than a place in it
+        effort.spend(1 + rest + (8 if state.pos == 0 else 0))
     return False
 
 
 def _block_effort(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    state.env["effort"].spend(1)
+    if (effort := state.env.get("effort")) is not None:
+        effort.spend(1)
     return False
 
 

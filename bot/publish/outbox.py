@@ -6,6 +6,7 @@ A row is committed as `sending` before its call leaves. What becomes of it:
 |------------------------------------|-------------------------------------------------------------------------|
 | GitHub answered                    | `posted`                                                                |
 | GitHub refuses, or it is gone      | `dropped`, with the reason                                              |
+| the index comment was deleted      | `pending`, to be said in a new one                                      |
 | nothing left us, or a rate limit   | `pending` until a time; nobody sleeps meanwhile                         |
 | no answer came to a new comment    | `unsure`: its marker is looked for, and only then is it said again      |
 | no answer to an edit or a reaction | `pending`: doing it twice is doing it once                              |
@@ -86,6 +87,8 @@ class Sender:
         self._looks = tuple(looks)
         self._places = asyncio.Semaphore(at_once)
         self._looking: set[str] = set()
+        #: until when the pace lets nothing (False) or no comment (True) of an installation go
+        self._paced: dict[tuple[int, bool], datetime] = {}
 
     async def recover(self) -> None:
         """Once at the start: what a dead process was sending has to be looked for."""
@@ -99,9 +102,11 @@ class Sender:
         async with asyncio.TaskGroup() as group:
             while True:
                 seen = bell.count
+                before = self._clock.now()
                 await self._spread(group)
-                due = await self._store.read(outbox.next_due)
-                wait = None if due is None else max(0.05, (due - self._clock.now()).total_seconds())
+                due = await self._store.read(lambda session, after=before: outbox.next_due(session, after))  # type: ignore[misc]  # mypy infers no type for a default
+                times = [*self._paced.values(), *([due] if due is not None else [])]
+                wait = max(0.05, (min(times) - self._clock.now()).total_seconds()) if times else None
                 await bell.wait(seen, wait)
 
     async def sweep(self) -> None:
@@ -138,18 +143,24 @@ class Sender:
             self._places.release()
 
     def _claim(self, session: Session) -> Saying | None:
-        """The next row that the pace lets go; those it does not are put back in the same transaction."""
+        """The next row that the pace lets go. Of what it does not, the rows stay as they are, however many."""
         now = self._clock.now()
-        while (saying := outbox.claim(session, self._owner, now)) is not None:
-            row = saying.row
-            wait = self._pace.take(
-                saying.thread.installation_id, content=row.action == "comment", priority=row.priority, now=now
-            )
+        self._paced = {key: until for key, until in self._paced.items() if until > now}
+        while True:
+            silent = [installation for installation, content in self._paced if not content]
+            no_content = [installation for installation, content in self._paced if content]
+            point = session.begin_nested()
+            saying = outbox.claim(session, self._owner, now, silent=silent, no_content=no_content)
+            if saying is None:
+                point.commit()
+                return None
+            installation, content = saying.thread.installation_id, saying.row.action == "comment"
+            wait = self._pace.take(installation, content=content, now=now)
             if wait <= 0:
+                point.commit()
                 return saying
-            row.tries -= 1  # nothing was tried
-            outbox.postpone(session, row.id, now + timedelta(seconds=wait), "paced")
-        return None
+            point.rollback()
+            self._paced[installation, content] = now + timedelta(seconds=wait)
 
     async def _send(self, saying: Saying) -> None:
         """Make one call and record what became of it."""
@@ -163,6 +174,10 @@ class Sender:
             await self._record(lambda session: outbox.postpone(session, row.id, until, why))
         except (NotFound, Forbidden) as error:
             reason = _reason(error)
+            if isinstance(error, NotFound) and row.posted_id is not None and row.purpose in outbox.LASTING:
+                _log.info("said anew", slot=row.slot, reason=reason)
+                await self._record(lambda session: outbox.anew(session, row.id, reason))
+                return
             _log.info("dropped", slot=row.slot, reason=reason)
             await self._record(lambda session: outbox.drop(session, row.id, reason))
         except Exception as error:  # noqa: BLE001  # one broken row must not stop the others, and may have been sent

@@ -1,6 +1,6 @@
 """How fast may be written: a token bucket per installation, and GitHub's bounds on creating content.
 
-Nobody sleeps here: `take` says how long to wait and the row is put back until then.
+Nobody sleeps here: `take` says how long to wait, and until then nothing of that kind is asked for.
 Source: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits
 """
 
@@ -25,8 +25,6 @@ class _Meter:
     created: deque[float] = field(default_factory=deque)
     blocked_until: float = 0.0
     strikes: int = 0
-    #: when rows that were sent away may come back, and their priority
-    promised: list[tuple[float, int]] = field(default_factory=list)
 
 
 class Pace:
@@ -42,11 +40,8 @@ class Pace:
         self._meters: dict[int, _Meter] = {}
         self._lock = threading.Lock()
 
-    def take(self, installation: int, *, content: bool, priority: int, now: datetime) -> float:
-        """0 if one write may leave now (and is counted), else the seconds after which to ask again.
-
-        Those who wait are spread out, each behind those of its own and of a better priority (lower is better).
-        """
+    def take(self, installation: int, *, content: bool, now: datetime) -> float:
+        """0 if one write may leave now (and is counted), else the seconds after which to ask again."""
         at = now.timestamp()
         with self._lock:
             meter = self._meter(installation, at)
@@ -56,9 +51,6 @@ class Pace:
                 if content:
                     meter.created.append(at)
                 return 0.0
-            meter.promised = [promise for promise in meter.promised if promise[0] > at]
-            wait += sum(other <= priority for _, other in meter.promised) / self._rate
-            meter.promised.append((at + wait, priority))
             return wait
 
     def limited(self, installation: int, told: float | None, now: datetime) -> datetime:

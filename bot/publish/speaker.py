@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from bot.model.clock import Clock
 from bot.model.slot import Slot
-from bot.publish.policy import Policy, Sink
+from bot.publish.compose import Draft, ready
+from bot.publish.footer import Footer
 from bot.publish.redact import Redactor
-from bot.publish.split import split
 from bot.store import Session, outbox
 from bot.store.tables import Run, Thread
 
@@ -38,20 +38,53 @@ class Speaker:
         rest: str = "",
     ) -> None:
         """Make sure that `slot` says `body`. `mentions` may be notified; `rest` ends a text that is too long."""
-        policy = Policy(self._redactor, mentions=mentions, every_mention=every_mention)
-        parts = split(policy.apply(body, Sink.COMMENT), max_parts=max_parts, rest=rest)
-        for number, part in enumerate(parts):
+        draft = Draft(body, mentions=tuple(mentions), every_mention=every_mention, max_parts=max_parts, rest=rest)
+        self._say(session, thread, slot, draft, purpose, run)
+
+    def output(
+        self,
+        session: Session,
+        thread: Thread,
+        slot: Slot,
+        *,
+        purpose: str,
+        text: str,
+        fenced: bool = False,
+        footer: Footer | None = None,
+        run: Run | None = None,
+        mentions: Iterable[str] = (),
+        every_mention: bool = False,
+        max_parts: int = MAX_PARTS,
+        rest: str = "",
+    ) -> bool:
+        """The same for what a step gave (`fenced`: as it is), with its footer; False where that shows nothing."""
+        draft = Draft(
+            text,
+            output=True,
+            fenced=fenced,
+            footer=str(footer or ""),
+            mentions=tuple(mentions),
+            every_mention=every_mention,
+            max_parts=max_parts,
+            rest=rest,
+        )
+        return self._say(session, thread, slot, draft, purpose, run)
+
+    def _say(self, session: Session, thread: Thread, slot: Slot, draft: Draft, purpose: str, run: Run | None) -> bool:
+        parts = ready(session, draft, self._redactor)
+        for number, body in enumerate(parts):
             outbox.ensure(
                 session,
                 replace(slot, part=number),
                 thread_id=thread.id,
                 action="comment",
                 purpose=purpose,
-                body=part.body,
+                body=body,
                 now=self._clock.now(),
                 run_id=run.id if run else None,
                 sequence=run.sequence if run else 0,
             )
+        return bool(parts)
 
     def reaction(
         self,

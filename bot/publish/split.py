@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from markdown_it.token import Token
 
 from bot.publish import tags
-from bot.publish.markdown import parser
+from bot.publish.markdown import Effort, parse
 
 CHARACTERS = 65_536
 BYTES = 262_144
@@ -25,7 +25,10 @@ _UNCLOSED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 _RAW = re.compile(r"<(pre|script|style|textarea)\b", re.IGNORECASE)
 #: what is put behind a text to see whether it is still open
 _PROBE = "probe"
-_WORST = 1_000
+#: no place to cut while there is another
+_NEVER = 99
+#: how often a part is made shorter until what closes it fits
+_TRIES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +50,39 @@ def split(
     *,
     max_parts: int = 3,
     rest: str = "",
+    more: bool = False,
     characters: int = CHARACTERS,
     size: int = BYTES,
     reserve: int = RESERVE,
 ) -> tuple[Part, ...]:
     """Cut `text` into at most `max_parts` parts; what does not fit is left out and `rest` (a link) says so.
 
+    `more`: something behind `text` was left out already, so `rest` is said in any case.
+
     Every body has at most `characters` characters and `size` bytes less `reserve`. Raises ValueError where that leaves
-    no room to speak of.
+    no room to speak of, and `TooComplex` for a text that takes too long to read.
     """
     limit = min(characters, size // 4) - reserve
     if max_parts < 1 or limit < len(rest) + 100:
         raise ValueError("no room for a part")
-    if len(text) <= limit and len(text + closing(text)) <= limit:
-        return (Part(text, tail=closing(text)),)
+    note = f"\n\n{rest}" if rest else ""
+    said = note if more else ""
+    if len(text) + len(said) <= limit:
+        end = closing(text) + said
+        if len(text) + len(end) <= limit:
+            return (Part(text, tail=end),)
     outline = _Outline(text)
     parts: list[Part] = []
     start, head = 0, ""
     while True:
         last = len(parts) + 1 == max_parts
         whole = text[start:]
-        if len(head) + len(whole) <= limit:
-            end = closing(head + whole)
+        if len(head) + len(whole) + len(said) <= limit:
+            end = closing(head + whole) + said
             if len(head) + len(whole) + len(end) <= limit:
                 return (*parts, Part(whole, head, end))
-        note = f"\n\n{rest}" if last and rest else ""
-        part, cut = _cut(outline, start, head, limit - len(note))
-        parts.append(replace(part, tail=part.tail + note))
+        part, cut = _cut(outline, start, head, limit - (len(note) if last else 0))
+        parts.append(replace(part, tail=part.tail + note) if last else part)
         if last:
             return tuple(parts)
         start, head = cut, _head(outline, part, cut, limit)
@@ -82,12 +91,16 @@ def split(
 def closing(text: str) -> str:
     """What closes the fence, the hidden HTML and the `<details>` that `text` leaves open; empty for none."""
     end = ""
-    for _ in range(4):
-        tokens = parser().parse(f"{text}{end}\n\n{_PROBE}")
+    for _ in range(5):
+        tokens = _tokens(f"{text}{end}\n\n{_PROBE}")
         if _ends_with_probe(tokens):
             break
         end += _closer(tokens[-1])
-    return end + "\n\n</details>" * len(_open_details(text + end))
+    return end + "\n\n</details>" * len(_open_details(tokens))
+
+
+def _tokens(text: str) -> list[Token]:
+    return parse(text, Effort.of(text))
 
 
 def _ends_with_probe(tokens: list[Token]) -> bool:
@@ -105,10 +118,10 @@ def _closer(token: Token) -> str:
     return f"\n</{raw[1]}>" if raw else "\n\n"
 
 
-def _open_details(text: str) -> list[str]:
-    """How to open again each `<details>` that `text` leaves open, outermost first."""
+def _open_details(tokens: list[Token]) -> list[str]:
+    """How to open again each `<details>` that a text leaves open, outermost first."""
     stack: list[str] = []
-    for token in parser().parse(text):
+    for token in tokens:
         if token.type == "html_block":
             pieces = [token.content]
         elif token.type == "inline":
@@ -140,7 +153,7 @@ class _Outline:
         self.fences: dict[int, Token] = {}
         self.tables: dict[int, tuple[int, int]] = {}
         self.listed: set[int] = set()
-        for token in parser().parse(text):
+        for token in _tokens(text):
             if token.map is not None and token.nesting >= 0:
                 self._note(token, *token.map)
 
@@ -150,6 +163,7 @@ class _Outline:
             return
         if token.type == "fence":
             self.ranks[first + 1 : last] = [30] * (last - first - 1)
+            self.ranks[first + 1] = _NEVER  # an empty fence would stay behind
             self.ranks[last - 1] = max(self.ranks[last - 1], 90) if last - first > 1 else self.ranks[last - 1]
             self.fences.update((line, token) for line in range(first + 1, last))
         elif token.type == "heading_open" or token.type == "html_block":
@@ -172,7 +186,7 @@ def _cut(outline: _Outline, start: int, head: str, limit: int) -> tuple[Part, in
     if len(head) * 2 > limit:
         head = ""
     budget = limit - len(head)
-    while True:
+    for tries in range(_TRIES):
         cut = _place(outline, start, budget)
         text = outline.text[start:cut]
         part = Part(text, head, closing(head + text))
@@ -180,11 +194,14 @@ def _cut(outline: _Outline, start: int, head: str, limit: int) -> tuple[Part, in
         if over <= 0:
             return part, cut
         if budget <= max(over, 16):
-            # closing it takes more room than there is: absurd markup, kept small rather than closed
-            return Part(outline.text[start : start + max(1, limit - len(head))], head), start + max(
-                1, limit - len(head)
-            )
-        budget = min(budget - over, cut - start - 1)
+            break
+        # soon in large steps: each try reads the part again
+        budget = min(budget - over * 2**tries, cut - start - 1)
+        if budget <= 16:
+            break
+    # closing it takes more room than there is: absurd markup, kept small rather than closed
+    cut = start + max(1, limit - len(head))
+    return Part(outline.text[start:cut], head), cut
 
 
 def _place(outline: _Outline, start: int, budget: int) -> int:
@@ -192,7 +209,7 @@ def _place(outline: _Outline, start: int, budget: int) -> int:
     first, last = outline.line(start) + 1, outline.line(start + budget)
     lines = range(first, last + 1)
     for lowest in (start + budget // 2, start):
-        fitting = [line for line in lines if outline.starts[line] > lowest]
+        fitting = [line for line in lines if outline.starts[line] > lowest and outline.ranks[line] < _NEVER]
         if fitting:
             return outline.starts[min(fitting, key=lambda line: (outline.ranks[line], -line))]
     # one line longer than a part: at its last space, else anywhere
@@ -204,7 +221,7 @@ def _head(outline: _Outline, part: Part, cut: int, limit: int) -> str:
     """What opens again at the beginning of the part that starts at `cut`."""
     line = outline.line(cut)
     # of absurd nesting only the innermost: a stray end tag does no harm
-    head = "".join(_open_details(part.head + part.text)[-3:])
+    head = "".join(_open_details(_tokens(part.head + part.text))[-3:])
     whole = outline.starts[line] == cut
     if fence := outline.fences.get(line):
         assert fence.map is not None

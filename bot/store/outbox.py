@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +14,7 @@ from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store.database import ring
-from bot.store.tables import Outbox, Thread
+from bot.store.tables import Outbox, Run, Thread
 
 #: what goes first when several are due
 PRIORITY = {
@@ -27,6 +28,8 @@ PRIORITY = {
     "index": 2,
     "status": 3,
 }
+#: what each thread has one of, kept up to date: where it is gone it is said anew
+LASTING = frozenset({"index", "status"})
 _OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
 
 
@@ -53,7 +56,7 @@ def ensure(
 ) -> Outbox:
     """Make sure that `slot` says `body`: a new row, or for a posted one whose body changed an edit.
 
-    A slot that is dropped stays dropped; the same body again changes nothing.
+    A slot that is dropped stays dropped, unless it is a lasting one whose body changed; the same body changes nothing.
     """
     row = find(session, slot)
     key = digest(body)
@@ -71,13 +74,13 @@ def ensure(
             priority=PRIORITY[purpose],
             created_at=now,
         )
-    elif row.digest == key or row.state is OutboxState.DROPPED:
+    elif row.digest == key or (row.state is OutboxState.DROPPED and row.purpose not in LASTING):
         return row
     else:
         row.body, row.digest = body, key
-        if row.state is OutboxState.POSTED:
+        if row.state in (OutboxState.POSTED, OutboxState.DROPPED):
             row.state = follow(row.state, OutboxState.PENDING)
-            row.not_before = None
+            row.not_before, row.reason, row.tries = None, "", 0
     session.add(row)
     session.flush()
     ring(session, "outbox")
@@ -89,10 +92,19 @@ def find(session: Session, slot: Slot) -> Outbox | None:
     return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
 
 
-def claim(session: Session, owner: str, now: datetime) -> Saying | None:
+def claim(
+    session: Session,
+    owner: str,
+    now: datetime,
+    *,
+    silent: Collection[int] = (),
+    no_content: Collection[int] = (),
+) -> Saying | None:
     """Take what is to be sent next and mark it `sending`.
 
-    Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no others.
+    Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
+    others; so does an earlier run that was cancelled and has not ended yet. Nothing is taken of installations that are
+    `silent`, and no comments where there is to be `no_content`.
     """
     earlier = aliased(Outbox)
     holds = and_(
@@ -106,16 +118,25 @@ def claim(session: Session, owner: str, now: datetime) -> Saying | None:
         ),
         col(earlier.sequence) > 0,
     )
+    ending = and_(
+        col(Run.thread_id) == col(Outbox.thread_id),
+        col(Run.cancelled_by).is_not(None),
+        col(Run.ended_at).is_(None),
+        col(Run.sequence) < col(Outbox.sequence),
+    )
     row = session.exec(
         select(Outbox)
+        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
         .where(
+            col(Thread.installation_id).not_in(silent),
+            or_(Outbox.action != "comment", col(Thread.installation_id).not_in(no_content)),
             Outbox.state == OutboxState.PENDING,
             or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
             or_(
                 Outbox.action != "comment",
                 Outbox.priority != 0,
                 Outbox.sequence == 0,
-                not_(exists(select(earlier.id).where(holds))),
+                and_(not_(exists(select(earlier.id).where(holds))), not_(exists(select(Run.id).where(ending)))),
             ),
         )
         .order_by(col(Outbox.priority), col(Outbox.id))
@@ -149,6 +170,16 @@ def postpone(session: Session, row_id: str, until: datetime | None, reason: str)
     row = session.get_one(Outbox, row_id)
     row.state = follow(row.state, OutboxState.PENDING)
     row.not_before, row.reason = until, reason
+    session.add(row)
+    ring(session, "outbox")
+
+
+def anew(session: Session, row_id: str, reason: str) -> None:
+    """The comment it was to change is gone: say it in a new one."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.PENDING)
+    row.posted_id, row.url, row.posted_at = None, "", None
+    row.not_before, row.reason = None, reason
     session.add(row)
     ring(session, "outbox")
 
@@ -220,10 +251,12 @@ def recover(session: Session, owner: str, look_at: datetime) -> None:
         unsure(session, row.id, look_at, "the process that sent it ended")
 
 
-def next_due(session: Session) -> datetime | None:
-    """When the earliest row that waits for a time is due."""
+def next_due(session: Session, after: datetime) -> datetime | None:
+    """When the earliest row is due that waits for a time behind `after`."""
     return session.exec(
-        select(func.min(Outbox.not_before)).where(col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]))
+        select(func.min(Outbox.not_before)).where(
+            col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > after
+        )
     ).one()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
@@ -13,6 +13,9 @@ from bot.workflows.mark import Mark
 from bot.workflows.node import Node
 from bot.workflows.slots import Slot
 from bot.workflows.template import Fault, Template, Token
+
+#: templates of one file and of the prompts it names
+TOKENS_IN_FILE_MAX = 1000
 
 
 def is_prompt_path(text: str) -> bool:
@@ -28,6 +31,7 @@ class Binding:
         self._files = files
         self._base = base
         self._findings = findings
+        self._tokens = 0
 
     def bind(self, node: Node, path: Path = ()) -> None:
         """Set marks and templates of `node`, which stands at `path`, and of everything in it."""
@@ -60,16 +64,27 @@ class Binding:
     def _text(self, node: Node, text: str, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
         if slot is Slot.FIXED and "${{" not in text:
             return
+        if self._findings.full or self._tokens > TOKENS_IN_FILE_MAX:
+            return
         if slot is Slot.PROMPT and is_prompt_path(text):
             self._prompt_file(node, text, at, within)
             return
+        place = self._document.token_marks(at, text) if "${{" in text else lambda offset: self._document.mark(at)
+        self._parse(node, text, within, slot, place)
+
+    def _parse(
+        self, node: Node, text: str, within: tuple[str | int, ...], slot: Slot, place: Callable[[int], Mark]
+    ) -> None:
         faults: list[Fault] = []
-        node._templates[within] = Template.parse(
-            text, slot, faults, lambda offset: self._document.token_mark(at, text, offset)
-        )
+        template = node._templates[within] = Template.parse(text, slot, faults, place)
+        before, self._tokens = self._tokens, self._tokens + len(template.references)
+        if before <= TOKENS_IN_FILE_MAX < self._tokens:
+            message = f"the file and its prompts have more than {TOKENS_IN_FILE_MAX} templates"
+            self._findings.error(place(0), "too_many", message, "split the workflows over several files")
         for fault in faults:
-            mark = self._document.token_mark(at, text, fault.offset)
-            self._findings.error(mark, fault.code, fault.message, fault.hint)
+            if self._findings.full:
+                break
+            self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
 
     def _prompt_file(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
         mark = self._document.mark(at)
@@ -84,13 +99,7 @@ class Binding:
             hint = nearest(text, known) or "add the file, or write the prompt here"
             self._findings.error(mark, "missing_file", f"there is no file `{file}`", hint)
             return
-        faults: list[Fault] = []
-        start = Mark(file)
-        node._templates[within] = Template.parse(
-            source, Slot.PROMPT, faults, lambda offset: start.moved(source, offset)
-        )
-        for fault in faults:
-            self._findings.error(start.moved(source, fault.offset), fault.code, fault.message, fault.hint)
+        self._parse(node, source, within, Slot.PROMPT, Mark(file).within(source))
 
     def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""

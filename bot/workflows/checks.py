@@ -12,6 +12,9 @@ from bot.workflows.step import AgentStep, Step
 from bot.workflows.template import Template, Token
 from bot.workflows.workflow import REQUEST_WORDS, Workflow
 
+#: templates in the prompts of all steps, those of their agents counted with each
+REFERENCES_MAX = 20_000
+
 
 def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[Workflow], findings: Findings) -> None:
     """Every name means one thing; `default` means something. `workflows` may hold a name twice."""
@@ -37,8 +40,10 @@ def check_workflow(workflow: Workflow, agents: Mapping[str, Agent], findings: Fi
             message = f"`{name}` cannot be a param: it sets the budget of a request"
             findings.error(workflow.mark_of("params"), "reserved_name", message, "choose another name")
     ids = {step.id for step in workflow.steps}
-    earlier: list[str] = []
+    earlier: dict[str, None] = {}
     for step in workflow.steps:
+        if findings.full:
+            return
         if step.id in earlier:
             hint = "ids are unique in a workflow"
             findings.error(step.mark_of("id"), "duplicate_id", f"two steps have the id `{step.id}`", hint)
@@ -46,9 +51,14 @@ def check_workflow(workflow: Workflow, agents: Mapping[str, Agent], findings: Fi
             message = f"there is no agent `{step.agent}`"
             findings.error(step.mark_of("agent"), "unknown_agent", message, nearest(step.agent, agents))
         for template, own in _templates(step, agents):
+            findings.references += len(template.references)
+            if findings.references > REFERENCES_MAX:
+                message = f"all steps together have more than {REFERENCES_MAX:,} templates"
+                findings.error(step.mark, "too_many", message, "use fewer steps, or fewer templates in agents' prompts")
+                return
             for token in template.references:
                 _check_token(token, own, workflow, step, ids, earlier, findings)
-        earlier.append(step.id)
+        earlier[step.id] = None
 
 
 def _templates(step: Step, agents: Mapping[str, Agent]) -> Iterable[tuple[Template, bool]]:
@@ -65,7 +75,13 @@ def _templates(step: Step, agents: Mapping[str, Agent]) -> Iterable[tuple[Templa
 
 
 def _check_token(
-    token: Token, own: bool, workflow: Workflow, step: Step, ids: set[str], earlier: list[str], findings: Findings
+    token: Token,
+    own: bool,
+    workflow: Workflow,
+    step: Step,
+    ids: set[str],
+    earlier: Mapping[str, None],
+    findings: Findings,
 ) -> None:
     mark = token.mark or step.mark
     if token.path[0] == "params":

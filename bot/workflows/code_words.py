@@ -73,14 +73,17 @@ def code_argument(words: list[str]) -> str:
     # of what a prefix takes for itself nothing is certain: whatever stands there may be the program
     prefixed = next((name for name in names[:begin] if name in _EVALUATING), "")
     first = prefixed or names[begin]
-    if first in _EVALUATING or (first in _NAMING and _NAMING[first].fullmatch(words[-1])):
+    # a variable without quotes may be no word at all
+    last = next((word for word in reversed(words) if "$" not in word), "")
+    if first in _EVALUATING or (first in _NAMING and _NAMING[first].fullmatch(last)):
         return f"would be evaluated by `{first}`"
     if first in _JOINING:
         return f"would be code for `{first}`"
     if _UNKNOWN.search(words[begin]):
         return "is given to a command whose name is not certain"
+    options = _last_options(words)
     for index, name in enumerate(names):
-        if _takes_code(name, words[index + 1 :]):
+        if (name in _SCRIPTED and _script_is_next(_SCRIPTED[name], words[index + 1 :])) or _takes_code(name, options):
             return f"would be code for `{name}`"
         if name == "find" and (places := [at for at, word in enumerate(words) if word in _EXEC and at > index]):
             return code_argument(words[places[-1] + 1 :])
@@ -111,14 +114,19 @@ def _program(names: list[str]) -> int | None:
     return at
 
 
-def _takes_code(name: str, behind: list[str]) -> bool:
-    if name in _SCRIPTED:
-        return _script_is_next(_SCRIPTED[name], behind)
+def _last_options(words: list[str]) -> list[str]:
+    """The options at the end of `words`, and the word before them, which some programs have instead of an option."""
+    at = len(words) - 1
+    while at > 0 and words[at].startswith("-"):
+        at -= 1
+    return words[at:]
+
+
+def _takes_code(name: str, options: list[str]) -> bool:
+    """Whether one of the last options says that code follows; behind the code is data: `bash -c 'echo "$1"' x VALUE`"""
     for program, option in _INTERPRETERS:
         if program.fullmatch(name):
-            places = [index for index, word in enumerate(behind) if option.fullmatch(word)]
-            # what follows the code is data again: `bash -c 'echo "$1"' name VALUE`
-            return bool(places) and all(word.startswith("-") for word in behind[places[0] + 1 :])
+            return any(option.fullmatch(word) for word in options)
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bot.finding import Finding
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 #: beyond this many a person mends the first ones anyway; it also bounds the time spent on a hostile file
 FINDINGS_MAX = 100
+#: words in a list that a person reads
+_LISTED_MAX = 60
+#: words that one is compared with, and their length: each comparison takes time
+_COMPARED_MAX = 200
+_COMPARED_LENGTH_MAX = 64
 
 
 class Findings:
@@ -21,6 +27,8 @@ class Findings:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int], Finding] = {}
+        #: templates looked at so far
+        self.references = 0
 
     def error(self, mark: Mark, code: str, message: str, hint: str = "") -> None:
         self._add(Finding(mark.file, mark.line, mark.column, "error", code, message, hint))
@@ -55,14 +63,16 @@ class Findings:
 
 
 def listing(words: Iterable[str]) -> str:
-    """Names as code, for a sentence: `a`, `b`, `c`."""
-    return ", ".join(f"`{word}`" for word in words)
+    """Names as code, for a sentence: `a`, `b`, `c`. Of a great many only the first."""
+    shown = [f"`{word}`" for word in islice(words, _LISTED_MAX + 1)]
+    return ", ".join([*shown[:_LISTED_MAX], "…"] if len(shown) > _LISTED_MAX else shown)
 
 
 def meant(word: str, known: Iterable[str]) -> str:
     """*Did you mean …*, where one of the known words is close; else nothing."""
     # difflib is quadratic in the length of its words
-    close = get_close_matches(word.lower()[:64], sorted(set(known)), n=1, cutoff=0.6)
+    names = sorted(name for name in set(known) if len(name) <= _COMPARED_LENGTH_MAX)[:_COMPARED_MAX]
+    close = get_close_matches(word.lower()[:_COMPARED_LENGTH_MAX], names, n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else ""
 
 

@@ -6,12 +6,14 @@ from PyYAML's own loaders, and why:
 - Scalars follow YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `on`, `yes` and `no` are text,
   nothing becomes a date, and `010` is ten. Merge keys (`<<`) are no part of YAML 1.2 and are refused.
 - Keys are text and occur once. One document a file. No tags but the core ones.
-- At most 256 KiB, 50 levels, and 10,000 nodes that come from aliases; an alias inside its own anchor is refused.
+- At most 256 KiB, 50 levels, and 10,000 nodes that come from aliases (64 characters count as one); an alias inside its own anchor is refused.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +32,8 @@ Path = tuple[str | int, ...]
 
 #: YAML's printable characters (https://yaml.org/spec/1.2.2/#51-character-set); lone surrogates are not among them
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_OPENING = re.compile(r"\$\{\{")
 
 # libyaml is several times faster; it is part of PyYAML's wheels, but not of every build of it
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -83,22 +87,26 @@ class Document:
         """The place of the key at `path`."""
         return Mark(self.file, *self.key(path))
 
-    def token_mark(self, path: Path, text: str, offset: int) -> Mark:
-        """The place of the template token at `offset` of the scalar `text` at `path`.
+    def token_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
+        """Tells the place of the template token at an offset of the scalar `text`, which stands at `path`.
 
         Escapes and folding move characters about, so tokens are counted, not characters; where the counts differ it is
         the place of the scalar.
         """
         spot, found = self._spot(path)
         source = self.text[spot.start : spot.end]
+        mark = self.mark(path)
         if not found or source.count("${{") != text.count("${{"):
-            return self.mark(path)
-        position = -1
-        for _ in range(text.count("${{", 0, offset) + 1):
-            position = source.find("${{", position + 1)
-        if position < 0:
-            return self.mark(path)
-        return self.mark(path).moved(source, position)
+            return lambda offset: mark
+        here = [one.start() for one in _OPENING.finditer(source)]
+        there = [one.start() for one in _OPENING.finditer(text)]
+        place = mark.within(source)
+
+        def at(offset: int) -> Mark:
+            number = bisect_left(there, offset)
+            return place(here[number]) if number < len(here) else mark
+
+        return at
 
 
 class _Stop(Exception):
@@ -195,7 +203,8 @@ class _Composer:
         if self.open and self.open[-1].wants_key:
             self._take_key(event, value)
         else:
-            self._place(value, self._spot(event), event.anchor, 1, 0)
+            # a long text weighs more, for what an alias of it expands to
+            self._place(value, self._spot(event), event.anchor, 1 + len(event.value) // 64, 0)
 
     def _take_key(self, event: Any, value: Any) -> None:
         owner = self.open[-1]
@@ -289,7 +298,7 @@ def load(file: str, text: str, findings: Findings) -> Document | None:
     if bad is not None:
         message = f"the character U+{ord(bad.group()):04X} cannot stand in YAML"
         hint = "remove it, or write it as an escape in double quotes"
-        findings.error(start.moved(text, bad.start()), "yaml_character", message, hint)
+        findings.error(start.within(text)(bad.start()), "yaml_character", message, hint)
         return None
     faults = Findings()
     composer = _Composer(file, faults)

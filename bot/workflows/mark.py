@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -16,8 +19,12 @@ class Mark:
     def __str__(self) -> str:
         return f"{self.file} line {self.line}"
 
-    def moved(self, text: str, offset: int) -> Mark:
-        """The place `offset` characters into `text`, which begins at this mark."""
-        lines = text.count("\n", 0, offset)
-        start = text.rfind("\n", 0, offset) + 1
-        return Mark(self.file, self.line + lines, offset - start + (1 if lines else self.column))
+    def within(self, text: str) -> Callable[[int], Mark]:
+        """Tells the place of an offset into `text`, which begins at this mark; its lines are looked for once."""
+        starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+        def place(offset: int) -> Mark:
+            lines = bisect_right(starts, offset) - 1
+            return Mark(self.file, self.line + lines, offset - starts[lines] + (1 if lines else self.column))
+
+        return place

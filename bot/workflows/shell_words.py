@@ -16,6 +16,11 @@ from bot.workflows.code_words import code_argument
 #: stands for an inserted value in the text that is read
 VALUE = "\0"
 
+#: a longer word, a command of more words, or one with more places where another may begin is followed no further
+_WORD_MAX = 1024
+_WORDS_MAX = 64
+_STARTS_MAX = 4
+
 _BLANK = " \t"
 #: what may follow a word
 _AFTER = frozenset(" \t\n;|&)<>")
@@ -54,6 +59,13 @@ class _Frame:
     starts: list[int] = field(default_factory=list)
     redirect: bool = False
     depth: int = 0
+
+    def take(self, text: str) -> None:
+        """More of the word under way. Of one that is longer than any name only that is kept, and that it is not known."""
+        if len(self.word) < _WORD_MAX:
+            self.word = (
+                self.word + text if len(self.word) + len(text) < _WORD_MAX else (self.word + text)[:_WORD_MAX] + "$"
+            )
 
 
 class _Reader:
@@ -102,7 +114,7 @@ class _Reader:
             case "\0":
                 self.reasons.append(self._value(frame))
                 frame.in_word = True
-                frame.word += VALUE
+                frame.take(VALUE)
                 self.at += 1
             case "\n":
                 self._end_command(frame)
@@ -130,7 +142,7 @@ class _Reader:
             case _:
                 if not self._quoting(frame):
                     frame.in_word = True
-                    frame.word += character
+                    frame.take(character)
                     self.at += 1
 
     def _value(self, frame: _Frame) -> str:
@@ -164,6 +176,8 @@ class _Reader:
                 frame.starts.append(len(frame.words))
             elif word == "[[":
                 frame.starts.append(len(frame.words) - 1)
+            if len(frame.words) > _WORDS_MAX or len(frame.starts) > _STARTS_MAX:
+                self.lost = True
 
     def _end_command(self, frame: _Frame) -> None:
         self._end_word(frame)
@@ -175,7 +189,7 @@ class _Reader:
         if self.text.startswith("(", self.at + 1):
             self.at += 2
             frame.in_word = True
-            frame.word += "$"
+            frame.take("$")
             self.frames.append(_Frame("command"))
         elif self._ahead("<<") and not self._ahead("<<<"):
             self._end_word(frame)
@@ -201,7 +215,7 @@ class _Reader:
         subshell = not frame.in_word and not frame.words and not frame.redirect
         self.at += 1
         frame.in_word = True
-        frame.word += "("
+        frame.take("(")
         self.frames.append(_Frame("command", safe=subshell))
 
     def _close_paren(self, frame: _Frame) -> None:
@@ -220,12 +234,12 @@ class _Reader:
                 return True
             self.at += 1
             frame.in_word = True
-            frame.word += self._skip_to(self.at + 1, "is escaped")
+            frame.take(self._skip_to(self.at + 1, "is escaped"))
             return True
         if character == "'":
             self.at += 1
             frame.in_word = True
-            frame.word += self._skip_to(self.text.find("'", self.at), "stands inside quotes")
+            frame.take(self._skip_to(self.text.find("'", self.at), "stands inside quotes"))
             self.at += 1
             return True
         if character == '"':
@@ -236,11 +250,11 @@ class _Reader:
         if self._ahead("$'"):
             text = self._ansi_quote()
             frame.in_word = True
-            frame.word += "$" if "\\" in text else text
+            frame.take("$" if "\\" in text else text)
             return True
         if self._substitution():
             frame.in_word = True
-            frame.word += "$"
+            frame.take("$")
             return True
         return False
 
@@ -285,11 +299,11 @@ class _Reader:
             self.frames.pop()
         elif character == "\\":
             escaped = self._skip_to(self.at + 2, "stands inside quotes")
-            outer.word += escaped[1:] if escaped[1:] in ("$", "`", '"', "\\") else escaped.replace("\\\n", "")
+            outer.take(escaped[1:] if escaped[1:] in ("$", "`", '"', "\\") else escaped.replace("\\\n", ""))
         elif self._substitution():
-            outer.word += "$"
+            outer.take("$")
         else:
-            outer.word += self._skip_to(self.at + 1, "stands inside quotes")
+            outer.take(self._skip_to(self.at + 1, "stands inside quotes"))
 
     def _brace(self) -> None:
         character = self.text[self.at]

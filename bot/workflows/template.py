@@ -21,14 +21,17 @@ from bot.workflows.slots import RULES, Missing, Slot, is_foreign, is_safe, refer
 _OPENING = re.compile(r"\$\$\{\{|\$\{\{")
 _TOKEN = re.compile(
     r"""\$\{\{ \s*
-        (?P<path> [A-Za-z0-9_][A-Za-z0-9_-]* (?: \. [A-Za-z0-9_][A-Za-z0-9_-]* )* ) \s*
+        (?P<path> [A-Za-z0-9_][A-Za-z0-9_-]*+ (?: \. [A-Za-z0-9_][A-Za-z0-9_-]*+ )*+ ) \s*+
         (?: \?\? \s*
-            (?P<literal> "(?:[^"\\]|\\.)*" | '[^']*' | -?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?
+            (?P<literal> "[^"\\]*+(?:\\.[^"\\]*+)*+" | '[^']*' | -?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?
                        | true | false | null )
             \s* )?
         \}\}""",
     re.VERBOSE,
 )
+#: `${{` in one text; nobody reads a text with more, and each costs a look at the whole
+TOKENS_MAX = 200
+
 _SYNTAX_HINT = 'write `${{ namespace.path }}` or `${{ namespace.path ?? "text" }}`; `$${{` is a literal `${{`'
 
 Fence = Callable[[str, str], str]
@@ -130,7 +133,7 @@ class Template:
             return cls(text, slot, (text,) if text else ())
         found: list[Fault] = []
         parts = tuple(_split(text, slot, found, place))
-        if slot in (Slot.COMMAND, Slot.ARGV):
+        if slot in (Slot.COMMAND, Slot.ARGV) and not any(fault.code == "too_many" for fault in found):
             _check_words(parts, slot, found)
         if faults is not None:
             faults.extend(found)
@@ -200,9 +203,16 @@ def _split(text: str, slot: Slot, faults: list[Fault], place: Callable[[int], Ma
     parts: list[str | Token] = []
     literal: list[str] = []
     position = 0
+    seen = 0
     while (opening := _OPENING.search(text, position)) is not None:
         start = opening.start()
         literal.append(text[position:start])
+        seen += 1
+        if seen > TOKENS_MAX:
+            message = f"this text has more than {TOKENS_MAX} templates"
+            faults.append(Fault("too_many", message, "split it over several steps or files", start))
+            position = start
+            break
         if opening.group() == "$${{":
             # where templates are not read, the author's text stays as it is
             literal.append("$${{" if not RULES[slot].namespaces else "${{")
@@ -253,7 +263,7 @@ def _syntax_fault(text: str, start: int, slot: Slot) -> Fault:
     end = text.find("}}", start)
     if end < 0:
         return Fault("template_syntax", "`${{` without `}}`", _SYNTAX_HINT, start)
-    inside = " ".join(text[start + 3 : end].split())[:80]
+    inside = " ".join(text[start + 3 : min(end, start + 400)].split())[:80]
     message = f"`{inside}` is no reference" if inside else "`${{ }}` is empty"
     return Fault("template_syntax", message, _SYNTAX_HINT, start)
 
@@ -269,7 +279,7 @@ def _check_words(parts: tuple[str | Token, ...], slot: Slot, faults: list[Fault]
             faults.append(Fault("command_word", message, hint, tokens[0].offset))
     else:
         text = "".join(part if isinstance(part, str) else "\0" for part in parts)
-        for token, reason in zip(tokens, misplaced(text), strict=True):
+        for token, reason in zip(tokens, misplaced(text) if tokens else (), strict=True):
             if reason:
                 hint = 'pass it through `env:` and write `"$NAME"`'
                 faults.append(Fault("command_word", f"`{token.text}` {reason}", hint, token.offset))

@@ -130,7 +130,7 @@ async def test_unsaved_files_wait(opened: Open) -> None:
     made, page = opened.made, opened.page
     await page.get_by_role("tab", name="Configuration").click()
     area, commit = page.get_by_label("Content of the file"), page.get_by_role("button", name="Commit to main")
-    files = page.get_by_label("File", exact=True)
+    files = page.locator("select[name=path]")
     await area.fill("half a conf")
     await files.select_option("README.md")
     await expect(area).to_have_value("# parser\n")
@@ -241,7 +241,7 @@ async def test_a_pin_by_the_bot_is_offered(opened: Open) -> None:
 
 
 async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
-    """After the conversation, without a complaint: the agent's answer with its footer, beside it pin, comments and inputs; then it goes on
+    """After the conversation: the agent's answer, beside it pin, comments and inputs; then it goes on, no complaint,
     live. The committed picture is of the same size.
     """
     taken = tmp_path / "thread.png"

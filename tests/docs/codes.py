@@ -44,6 +44,7 @@ FINDINGS: Mapping[str, str] = {
     "template_depth": "the path goes deeper than the value, or has too many segments",
     "template_slot": "templates are not read in this place",
     "template_syntax": "`${{` that is no reference; a literal one is written `$${{`",
+    "too_many": "more templates than are read: in one text, in one file, or in all steps together",
     "too_many_bytes": "the configuration is too large in all",
     "too_many_files": "there are too many files below `.github/bot/`",
     "type_mismatch": "text, number, list or mapping where another of them is expected",

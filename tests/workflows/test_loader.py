@@ -220,14 +220,14 @@ def test_a_token_has_its_place_inside_the_scalar(text: str, line: int, column: i
     """Folding, indentation and escapes do not move it."""
     found = document(text)
     value = found.data["a"]
-    mark = found.token_mark(("a",), value, value.index("${{"))
+    mark = found.token_marks(("a",), value)(value.index("${{"))
     assert (mark.line, mark.column) == (line, column)
 
 
 def test_the_second_token_is_the_second() -> None:
     """Tokens are counted."""
     found = document("a: ${{ b }} ${{ b }}\nb: ${{ b }}")
-    assert found.token_mark(("a",), found.data["a"], 9).column == 13
+    assert found.token_marks(("a",), found.data["a"])(9).column == 13
 
 
 def test_an_empty_file_has_no_data() -> None:

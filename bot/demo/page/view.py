@@ -103,7 +103,7 @@ class View:
             row.body or "", row.created_at, False, _marks(row.reactions), is_bot=row.author.type == "Bot",
         )  # fmt: skip
         written: AbstractSet[int] = await self.saw.written(row.comments) if self.saw else frozenset()
-        pushes = [push for push in row.repository.pushes if push.at >= row.created_at]
+        pushes = row.repository.pushes[row.pushes_before :]
         rest: list[Comment | Push] = [*row.comments, *pushes]
         # a commit with the same number comes behind that comment: sorting keeps the order of equals
         rest.sort(key=lambda each: each.after if isinstance(each, Push) else each.id)

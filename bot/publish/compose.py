@@ -1,0 +1,112 @@
+"""What one thing to say becomes: cut to what is posted at most, through the policy, in parts. Pure, and not cheap.
+
+A transaction that has a long one to say is undone, the text is composed in a thread of its own, and the transaction is
+done again with the parts at hand: nobody else waits for the policy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bot.publish.body import result_body
+from bot.publish.clean import clean
+from bot.publish.fence import fence
+from bot.publish.markdown import TooComplex
+from bot.publish.policy import Policy, Sink
+from bot.publish.redact import Redactor
+from bot.publish.split import CHARACTERS, split
+from bot.store import Session, Store
+
+T = TypeVar("T")
+
+#: what is longer is composed outside of the transaction
+SHORT = 4_000
+#: how far behind the cut is read, so that a secret which lies across it is seen whole
+_MARGIN = 32_768
+#: how often a transaction is done again for texts it had not asked for before
+_ROUNDS = 16
+_READY = "composed"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One thing to say, with what decides its parts. `output` is a program's text, any other a body made by us."""
+
+    text: str
+    output: bool = False
+    fenced: bool = False
+    footer: str = ""
+    mentions: tuple[str, ...] = ()
+    every_mention: bool = False
+    max_parts: int = 3
+    rest: str = ""
+
+
+class NotReady(Exception):
+    """A transaction needs a draft that is composed first."""
+
+    def __init__(self, compose: Callable[[], tuple[str, ...]], draft: Draft) -> None:
+        super().__init__("a long text is to be composed first")
+        self.compose = compose
+        self.draft = draft
+
+
+def compose(draft: Draft, redactor: Redactor) -> tuple[str, ...]:
+    """The bodies of a draft's parts; none where it shows nothing."""
+    text, cut = shorten(draft.text, draft.max_parts * CHARACTERS, redactor)
+    if not clean(text).strip():
+        return ()
+    policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention)
+    try:
+        body = result_body(text, fenced=draft.fenced, footer=draft.footer or None) if draft.output else text
+    except TooComplex:
+        body = result_body(text, fenced=True, footer=draft.footer or None)
+    body = policy.apply(body, Sink.COMMENT)
+    if not body.strip() or (draft.output and body.strip() == policy.apply(draft.footer, Sink.COMMENT).strip()):
+        return ()
+    try:
+        parts = split(body, max_parts=draft.max_parts, rest=draft.rest, more=cut)
+    except TooComplex:
+        parts = split(fence(body), max_parts=draft.max_parts, rest=draft.rest, more=cut)
+    return tuple(part.body for part in parts)
+
+
+def shorten(text: str, most: int, redactor: Redactor) -> tuple[str, bool]:
+    """The first `most` characters at most, and whether that is not all. No secret is cut in two."""
+    if len(text) <= most:
+        return text, False
+    window = clean(text[: most + _MARGIN])
+    end = most if len(window) >= most + _MARGIN // 2 else max(0, len(window) - _MARGIN // 2)
+    for start, last in reversed(redactor.spans(window)):
+        if start < end < last:
+            end = start
+    return window[:end], True
+
+
+def ready(session: Session, draft: Draft, redactor: Redactor) -> tuple[str, ...]:
+    """A draft's parts inside a transaction. Raises `NotReady` for a long one where `write` can do it again."""
+    composed: dict[Draft, tuple[str, ...]] | None = session.info.get(_READY)
+    if composed is None or (len(draft.text) <= SHORT and draft not in composed):
+        return compose(draft, redactor)
+    if draft not in composed:
+        raise NotReady(lambda: compose(draft, redactor), draft)
+    return composed[draft]
+
+
+async def write(store: Store, work: Callable[[Session], T]) -> T:
+    """`store.write` for work that says something: long texts are composed outside of the transaction."""
+    composed: dict[Draft, tuple[str, ...]] = {}
+
+    def prepared(session: Session) -> T:
+        session.info[_READY] = composed
+        return work(session)
+
+    for _ in range(_ROUNDS):
+        try:
+            return await store.write(prepared)
+        except NotReady as missing:
+            composed[missing.draft] = await asyncio.to_thread(missing.compose)
+    return await store.write(work)
