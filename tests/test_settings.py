@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.errors import OperatorError
-from bot.settings import Settings, load, missing_to_serve
+from bot.settings import Settings, load, look, missing_to_serve, unknown
 
 #: of every variable a text and what it becomes
 VALUES: dict[str, tuple[str, Any]] = {
@@ -102,15 +102,23 @@ def test_what_counts_first(tmp_path: Path) -> None:
     environ = {"OPENAI_API_KEY": "from environment", "OPENAI_API_KEY_FILE": str(one)}
 
     def key() -> str:
-        return load(environ, dotenv)[0].openai_key
+        return look(environ, dotenv)[0].openai_key
 
     assert key() == "from environment"
     environ["OPENAI_API_KEY"] = ""
     assert key() == "from file one"
     environ.clear()
     assert key() == "from dotenv"
+    with pytest.raises(OperatorError, match="OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set"):
+        load(environ, dotenv)
     dotenv.write_text(f"OPENAI_API_KEY_FILE={two}\n")
     assert key() == "from file two"
+
+
+def test_a_typing_error_in_a_name_is_seen() -> None:
+    """`BOT_SANBOX=off` would go unseen; other variables are nobody's business."""
+    environ = {"BOT_SANBOX": "off", "BOT_LOG": "info", "BOT_MARKER_KEY_FILE": "x", "HOME": "/"}
+    assert unknown(environ) == ["BOT_SANBOX is no setting; did you mean BOT_SANDBOX?"]
 
 
 def test_a_key_of_several_lines_stays_as_it_is() -> None:

@@ -29,8 +29,3 @@ def look(work: Callable[[Session], T], *, write: bool = False) -> T:
             await store.close()
 
     return asyncio.run(go())
-
-
-def run_name(text: str) -> str:
-    """A run's id as typed (ULIDs in capitals)."""
-    return text.strip().upper()

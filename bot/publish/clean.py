@@ -11,7 +11,7 @@ import unicodedata
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]{0,8192}+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]{0,8192}+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
 #: letters and marks that show nothing

@@ -85,7 +85,6 @@ class Pace:
             meter.created.popleft()
         waits = [0.0]
         for seconds, most in self._windows:
-            recent = [moment for moment in meter.created if moment > at - seconds]
-            if len(recent) >= most:
-                waits.append(recent[-most] + seconds - at)
+            if len(meter.created) >= most:
+                waits.append(meter.created[-most] + seconds - at)
         return max(waits)

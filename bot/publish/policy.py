@@ -3,8 +3,8 @@
 Secrets are redacted; mentions, closing keywords and commands to other bots say and do not act; images of other hosts
 are links; nothing is hidden; ANSI, controls and lone surrogates are gone. Code stays as it was, and so do accents, CJK
 and emoji. The result is a fixed point: applied again, nothing changes. It is checked with the Markdown
-parser itself, and a text that cannot be made harmless in place, or not within a bounded effort, is shown in a fence, where
-nothing acts.
+parser itself, and a text that cannot be made harmless in place, or not within a bounded effort, is shown in a fence,
+where nothing acts.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -95,9 +96,23 @@ def rows(session: Session, run_id: str) -> RunRows:
     )
 
 
-def exists_run(session: Session, run_id: str) -> bool:
-    """Whether there is such a run."""
-    return session.get(Run, run_id) is not None
+def called(session: Session, name: str) -> list[tuple[Run, Thread]]:
+    """The runs that somebody may mean: by id, by `owner/name#1:r3`, or by `r3` alone, newest first."""
+    if (run := session.get(Run, name.upper())) is not None:
+        return [(run, session.get_one(Thread, run.thread_id))]
+    found = re.fullmatch(r"(?:(?P<owner>[^/\s]+)/(?P<repo>[^#\s]+)#(?P<thread>\d{1,9}):)?[rR](?P<run>\d{1,9})", name)
+    if found is None:
+        return []
+    query = (
+        select(Run, Thread).join(Thread, col(Thread.id) == col(Run.thread_id)).where(Run.number == int(found["run"]))
+    )
+    if found["thread"]:
+        query = query.where(
+            func.lower(Thread.owner) == found["owner"].lower(),
+            func.lower(Thread.name) == found["repo"].lower(),
+            Thread.number == int(found["thread"]),
+        )
+    return list(session.exec(query.order_by(col(Run.id).desc())))
 
 
 def ended(session: Session, run_id: str) -> bool:

@@ -81,7 +81,7 @@ def test_what_is_named_is_asked(threadsmith: Threadsmith, complete: World) -> No
     assert said.code == 0
     for line in (
         "  ok  to serve: everything required is set",
-        f"  ok  database: sqlite:///{Path.cwd()}/data/bot.db",
+        f"  ok  database: none yet; `serve` makes it in {Path.cwd()}/data",
         "warn  isolation: off: every writer of every served repository can reach this machine",
         "  ok  git: git version ",
         f"  ok  GitHub: @bot (App {next(iter(complete.apps))}), serves the repositories of acme",

@@ -58,12 +58,15 @@ def test_a_wrong_call(threadsmith: Threadsmith, arguments: tuple[str, ...]) -> N
 
 
 def test_a_setting_that_cannot_be_read(threadsmith: Threadsmith, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable and what it should be, in two lines."""
+    """Every variable at fault and what it should be; doctor goes on and shows the rest."""
     monkeypatch.setenv("BOT_WORKERS", "many")
-    said = threadsmith("doctor")
+    monkeypatch.setenv("BOT_PORT", "99999")
+    said = threadsmith("runs")
     assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("BOT_WORKERS: Input should be a valid integer")
-    assert len(said.err.splitlines()) == 2
+    assert said.err.splitlines()[:2] == ["BOT_PORT: expected at most 65535", "BOT_WORKERS: expected a whole number"]
+    assert len(said.err.splitlines()) == 3
+    said = threadsmith("doctor")
+    assert "FAIL  settings: BOT_WORKERS: expected a whole number" in said.out
 
 
 @pytest.mark.parametrize(

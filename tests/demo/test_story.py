@@ -128,7 +128,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path) -> None:
         with httpx.stream("GET", events, trust_env=False) as stream:
             assert next(stream.iter_lines()) == "retry: 1000"
             demo.send_signal(signal.SIGTERM)
-            _, errors = demo.communicate(timeout=5)
+            _, errors = demo.communicate(timeout=30)
     assert (demo.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
@@ -138,7 +138,7 @@ def test_the_play_can_be_stopped(tmp_path: Path) -> None:
     with started(tmp_path, "--once") as (demo, until):
         until("2/5")
         demo.send_signal(signal.SIGINT)
-        _, errors = demo.communicate(timeout=5)
+        _, errors = demo.communicate(timeout=30)
     assert (demo.returncode, errors) == (130, "")
     assert list(tmp_path.iterdir()) == []
 

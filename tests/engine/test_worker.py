@@ -398,6 +398,8 @@ async def test_a_start_that_cannot_be_decided_waits_in_the_queue(store: Store) -
 
         await floor.until(other)
         assert floor.desk.performed == ["1.s1#1", "1.s2#1"]
+        await floor.until(lambda: _true(floor.workers.held == 0))
+        assert len(floor.desk.cleared) == 1
         floor.clock.advance(60)
         store.bell("queue").ring()
         await floor.until(floor.ended)

@@ -445,8 +445,7 @@ async def test_pacing_is_no_failed_try(world: World) -> None:
         await world.say(f"run/{number}", thread=number + 1)
     sender = world.sender()
     await sender.sweep()
-    rows = await world.store.read(lambda session: outbox.next_due(session))
-    assert rows == START + timedelta(seconds=1)
+    assert await world.store.read(lambda session: outbox.next_due(session, START)) is None
     last = await world.say("run/11", thread=12)
     assert (await world.row(last)).tries == 0
 
@@ -478,13 +477,41 @@ async def test_an_edit_without_an_answer_is_repeated(world: World) -> None:
 
 async def test_a_deleted_comment_is_not_edited_for_ever(world: World) -> None:
     """It is gone; dropped, with the reason."""
+    row_id = await world.say("run/1", "one")
+    sender = world.sender()
+    await sender.sweep()
+    world.server.comments.clear()
+    await world.say("run/1", "two")
+    await world.at(sender, 1, 10)
+    assert await world.state(row_id) is OutboxState.DROPPED
+
+
+async def test_a_deleted_index_comes_back(world: World) -> None:
+    """What a thread has one of is said in a new comment, once, under its slot."""
     row_id = await world.say("thread/1", "one pin", purpose="index")
     sender = world.sender()
     await sender.sweep()
     world.server.comments.clear()
     await world.say("thread/1", "two pins", purpose="index")
     await world.at(sender, 1, 10)
-    assert await world.state(row_id) is OutboxState.DROPPED
+    assert world.server.texts() == ["two pins\r"]
+    assert [method for method, _ in world.server.writes()] == ["POST", "PATCH", "POST"]
+    assert await world.state(row_id) is OutboxState.POSTED
+
+
+async def test_many_that_wait_are_not_touched(world: World) -> None:
+    """The pace holds back an installation with one claim, not one a row; the next goes when it may."""
+    for number in range(60):
+        await world.say(f"run/{number}", thread=number + 1)
+    sender = world.sender()
+    await sender.sweep()
+    commits = world.store.commits
+    await sender.sweep()
+    assert world.store.commits - commits == 1
+    rows = await world.store.read(lambda session: list(session.exec(select(Outbox))))
+    assert [row.reason for row in rows if row.state is OutboxState.PENDING] == [""] * 50
+    await world.at(sender, 1)
+    assert len(world.server.comments) == 11
 
 
 async def test_a_body_that_changed_while_it_was_sent(world: World) -> None:

@@ -13,14 +13,14 @@ def after(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def take(pace: Pace, seconds: float = 0, *, installation: int = 1, content: bool = False, priority: int = 0) -> float:
-    return pace.take(installation, content=content, priority=priority, now=after(seconds))
+def take(pace: Pace, seconds: float = 0, *, installation: int = 1, content: bool = False) -> float:
+    return pace.take(installation, content=content, now=after(seconds))
 
 
 def test_a_burst_then_one_a_second() -> None:
-    """Ten at once; the eleventh waits a second, the twelfth two."""
+    """Ten at once; whoever comes then is told to ask in a second."""
     pace = Pace()
-    assert [take(pace) for _ in range(12)] == [0.0] * 10 + [1.0, 2.0]
+    assert [take(pace) for _ in range(12)] == [0.0] * 10 + [1.0, 1.0]
     assert take(pace, 1) == 0.0
     assert take(pace, 1) > 0
     assert [take(pace, 1_000) for _ in range(11)][9:] == [0.0, 1.0]
@@ -47,16 +47,6 @@ def test_five_hundred_contents_an_hour() -> None:
     assert {take(pace, number * 2, content=True) for number in range(500)} == {0.0}
     assert take(pace, 1_000, content=True) == 2_600.0
     assert take(pace, 3_600, content=True) == 0.0
-
-
-def test_who_waits_is_spread_behind_his_betters() -> None:
-    """A result that comes late stands before the status comments that wait."""
-    pace = Pace(burst=1)
-    take(pace)
-    assert [take(pace, priority=3) for _ in range(3)] == [1.0, 2.0, 3.0]
-    assert take(pace, priority=0) == 1.0
-    assert take(pace, priority=1) == 2.0
-    assert take(pace, priority=3) == 6.0
 
 
 def test_a_limit_is_obeyed() -> None:

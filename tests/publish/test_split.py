@@ -181,3 +181,15 @@ def test_parts_stand_alone_fit_and_are_the_text(text: str, size: int) -> None:
     assert all(len(part.body) <= size for part in split_up)
     assert all(part.text for part in split_up) or text == ""
     assert all(stands_alone(part.body) for part in split_up)
+
+
+def test_no_part_is_an_empty_fence() -> None:
+    """One endless line in a fence: each part has some of it."""
+    parts = split(f"```text\n{'x' * 400_000}\n```", rest="rest")
+    assert [len(part.text) > 60_000 for part in parts] == [True] * 3
+
+
+def test_what_was_left_out_before_is_said() -> None:
+    """Also where the rest fits."""
+    assert split("short", rest="*more*", more=True)[-1].body == "short\n\n*more*"
+    assert split("short", rest="*more*")[-1].body == "short"

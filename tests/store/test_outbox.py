@@ -8,7 +8,7 @@ from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.store import Session, Store, outbox
-from bot.store.tables import Outbox
+from bot.store.tables import Outbox, Run
 from tests import rows
 
 from .conftest import NOW
@@ -121,7 +121,7 @@ async def test_what_a_dead_process_was_sending_is_unsure(store: Store) -> None:
     assert (await state(store, dead), await state(store, mine)) == (OutboxState.UNSURE, OutboxState.SENDING)
     assert await store.read(lambda s: outbox.due_unsure(s, NOW)) == []
     assert [said.row.id for said in await store.read(lambda s: outbox.due_unsure(s, look))] == [dead]
-    assert await store.read(outbox.next_due) == look
+    assert await store.read(lambda session: outbox.next_due(session, NOW)) == look
 
 
 async def test_a_postponed_row_waits_and_results_go_before_reactions(store: Store) -> None:
@@ -142,3 +142,45 @@ async def test_a_dropped_slot_stays_dropped(store: Store) -> None:
     await say(store, "run/1", "another")
     assert await state(store, row_id) is OutboxState.DROPPED
     assert await claim(store) is None
+
+
+async def test_a_dropped_index_may_come_back(store: Store) -> None:
+    """When it has something new to say, and only then."""
+    row_id = await say(store, "thread/1", purpose="index")
+    await claim(store)
+    await store.write(lambda s: outbox.drop(s, row_id, "locked"))
+    await say(store, "thread/1", purpose="index")
+    assert await state(store, row_id) is OutboxState.DROPPED
+    await say(store, "thread/1", "another", purpose="index")
+    assert await claim(store) == row_id
+
+
+async def test_a_cancelled_run_that_has_not_ended_holds_back_later_ones(store: Store) -> None:
+    """Its notice comes first, and then theirs."""
+
+    def begin(session: Session) -> str:
+        run = rows.run(session, guid="g")
+        run.cancelled_by = "ana"
+        session.add(run)
+        return run.id
+
+    run_id = await store.write(begin)
+    later = await say(store, "run/later", sequence=1_000, purpose="cancelled")
+    assert await claim(store) is None
+
+    def end(session: Session) -> None:
+        session.get_one(Run, run_id).ended_at = NOW
+
+    await store.write(end)
+    assert await claim(store) == later
+
+
+async def test_what_is_paced_is_not_claimed(store: Store) -> None:
+    """An installation may be silent, or have its comments alone held back."""
+    comment = await say(store, "run/1")
+    reaction = await say(store, "run/2", purpose="reaction", action="reaction")
+    installation = (await store.read(rows.thread)).installation_id
+    assert await store.write(lambda s: outbox.claim(s, "me", NOW, silent=[installation])) is None
+    said = await store.write(lambda s: outbox.claim(s, "me", NOW, no_content=[installation]))
+    assert said is not None and said.row.id == reaction
+    assert await claim(store) == comment
