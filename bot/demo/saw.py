@@ -77,7 +77,7 @@ def _run(session: Session, comment: Comment) -> str | None:
         return said
     # the page learns of a comment before the bot has noted that it was posted
     marked = _RUN.findall(comment.body)
-    return marked[-1] if marked and runs.exists_run(session, marked[-1]) else None
+    return marked[-1] if marked and runs.called(session, marked[-1]) else None
 
 
 def _asked(session: Session, run_id: str) -> bool:

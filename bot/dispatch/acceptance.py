@@ -20,6 +20,9 @@ from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Thread
 
+#: requests that are taken from one comment
+REQUESTS_MAX = 20
+
 #: what a built-in does to the rows; whatever it had to ask GitHub was asked before
 Act = Callable[[Session, Thread], None]
 
@@ -77,14 +80,16 @@ def accept(
 def react(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, content: str, speaker: Speaker
 ) -> None:
-    """React to what asked: 👀 `eyes`, 👍 `+1`, 😕 `confused`."""
-    speaker.reaction(
-        session,
-        thread,
-        acceptance.slot(asked, f"reaction-{content}"),
-        content=content,
-        target_id=acceptance.target_id,
-    )
+    """React to what asked: 👀 `eyes`, 👍 `+1`, 😕 `confused`; once, however many requests the comment holds."""
+    slot = Slot(f"dispatch/{acceptance.delivery.id}", f"reaction-{content}")
+    speaker.reaction(session, thread, slot, content=content, target_id=acceptance.target_id)
+
+
+def tell_surplus(session: Session, thread: Thread, acceptance: Acceptance, surplus: int, speaker: Speaker) -> None:
+    """One sentence about the requests of a comment that are beyond the number that is taken."""
+    slot = Slot(f"dispatch/{acceptance.delivery.id}", "surplus")
+    body = note_body(f"One comment can ask for {REQUESTS_MAX} things; {surplus} more were left out.")
+    speaker.comment(session, thread, slot, purpose="error", body=body)
 
 
 def _tell_broken(

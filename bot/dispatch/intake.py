@@ -13,7 +13,7 @@ from typing import Any
 
 from bot import log, publish
 from bot.dispatch import configuration, events, mentions
-from bot.dispatch.acceptance import Acceptance, Asked, accept, react
+from bot.dispatch.acceptance import REQUESTS_MAX, Acceptance, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.builtins import BUILTINS
@@ -37,6 +37,8 @@ _log = log.get("dispatch")
 
 #: threads whose deliveries are looked at side by side
 SIDE_BY_SIDE = 8
+#: characters from which mentions are looked for in a thread, so that the event loop goes on
+THREAD_FROM = 2048
 #: seconds between looks when nothing rings
 LOOK_EVERY = 5.0
 #: seconds before another look where the database refuses
@@ -217,6 +219,8 @@ class Intake:
                 accept(session, thread, acceptance, asked, act, self._p.speaker)
             for refused in looked.refused:
                 react(session, thread, acceptance, refused, "confused", self._p.speaker)
+            if looked.asked and looked.surplus:
+                tell_surplus(session, thread, acceptance, looked.surplus, parts.speaker)
             if looked.asked:
                 deliveries.settle(session, delivery.id, DeliveryState.PLANNED)
             else:
@@ -235,13 +239,17 @@ class Intake:
         assert usable is not None, "the product's own configuration is valid"
         handles = usable.bot.mention or (identity.handle,)
         if event.old_text is not None:
-            found = mentions.added(event.old_text, event.text, handles)
+            search = partial(mentions.added, event.old_text, event.text, handles)
         else:
-            found = mentions.find(event.text, handles)
+            search = partial(mentions.find, event.text, handles)
+        # nobody is authorised yet, and Markdown can be made slow to read
+        long = len(event.text) + len(event.old_text or "") > THREAD_FROM
+        found = await asyncio.to_thread(search) if long else search()
         names = {name: _declared(usable, name) for name in usable.names()}
         roles = AskedRoles(client)
         looked = _Looked()
-        for ordinal, mention in enumerate(found):
+        looked.surplus = max(0, len(found) - REQUESTS_MAX)
+        for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
             command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS)
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
@@ -276,6 +284,8 @@ class _Looked:
     asked: list[Asked] = field(default_factory=list)
     refused: list[Asked] = field(default_factory=list)
     reason: str = "no mention"
+    #: requests beyond those that are taken
+    surplus: int = 0
     later: Later | None = None
 
 

@@ -81,6 +81,9 @@ class Desk:
         configuration, steps = self._known(rows)
         self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
 
+    def say_plainly(self, session: Session, rows: RunRows, end: End) -> None:
+        self._reporter.plainly(session, rows)
+
     def _say_step(self, session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
         configuration, _ = self._known(rows)
         self._reporter.output(session, rows, step, attempt, configuration.bot if configuration else BotFile(version=1))

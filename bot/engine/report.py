@@ -10,7 +10,7 @@ from bot.model.context import Manifest
 from bot.model.outcome import Usage
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
-from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body
+from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, inline_code, note_body
 from bot.store import Session, outbox, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
@@ -56,7 +56,11 @@ class Reporter:
         """Post what a run's end leaves to say, and react."""
         match end.state:
             case RunState.SUCCEEDED:
-                self._result(session, rows, steps, bot)
+                said = self._result(session, rows, steps, bot)
+                if not said and bot.publish.progress == "none":  # without a reaction nobody would know
+                    name = inline_code(rows.run.workflow)
+                    body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
+                    self._end(session, rows, body, "output", bot)
             case RunState.CANCELLED:
                 by = rows.run.cancelled_by or ""
                 body = cancelled_body(
@@ -76,8 +80,22 @@ class Reporter:
                 session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
             )
 
-    def _result(self, session: Session, rows: RunRows, steps: Mapping[str, Step], bot: BotFile) -> None:
-        """The newest successful step of the root frame that has an output, unless it was posted when it ended."""
+    def plainly(self, session: Session, rows: RunRows) -> None:
+        """One fixed sentence, with nothing in it that anybody else wrote."""
+        self._speaker.comment(
+            session,
+            rows.thread,
+            Slot(f"run/{rows.run.id}", "end"),
+            purpose="error",
+            body=f"r{rows.run.number} ended because the bot itself failed. Its operator finds why in its log.",
+            run=rows.run,
+        )
+
+    def _result(self, session: Session, rows: RunRows, steps: Mapping[str, Step], bot: BotFile) -> bool:
+        """The newest successful step of the root frame that has an output, unless it was posted when it ended.
+
+        Whether anything stands there.
+        """
         for attempt in reversed(rows.attempts):
             step = steps.get(attempt.step)
             if attempt.frame_id != rows.root.id or attempt.state is not AttemptState.SUCCESS or step is None:
@@ -85,9 +103,10 @@ class Reporter:
             if step.publish is False:
                 continue
             if step.publish is True and outbox.find(session, _slot(rows, attempt)) is not None:
-                return
+                return True
             if self.output(session, rows, step, attempt, bot):
-                return
+                return True
+        return False
 
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(

@@ -44,7 +44,7 @@ def _steps(rows: RunRows) -> dict[str, Any]:
             continue
         values: dict[str, Any] = {"outcome": _OUTCOMES[attempt.state]}
         if attempt.output is not None:
-            values["output"] = cut(attempt.output)
+            values["output"] = attempt.output  # cut when it was recorded
         if attempt.exit_code is not None:
             values["exit_code"] = attempt.exit_code
         if attempt.error:

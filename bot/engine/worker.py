@@ -54,6 +54,10 @@ class Desk(Protocol):
         """Put what is said at a run's end into the outbox."""
         ...
 
+    def say_plainly(self, session: Session, rows: RunRows, end: End) -> None:
+        """The same in one fixed sentence, for when that broke."""
+        ...
+
 
 class Workers:
     """`count` workers on a queue, the heartbeat, and the watch for cancellations."""
@@ -136,8 +140,17 @@ class Workers:
         except Exception as error:  # noqa: BLE001  # whatever it was, the run must end and say so
             if not isinstance(error, BotError):
                 _log.exception("run_crashed", run=run_id)
-            failure = _failure(error)
+            await self._fail(run_id, _failure(error))
+
+    async def _fail(self, run_id: str, failure: Failed) -> None:
+        """End a run that broke; where even saying so breaks, in a form that cannot."""
+        try:
             await self._write(lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now()))
+        except Exception:  # noqa: BLE001  # a worker lost, or a run held for ever, helps nobody
+            _log.exception("end_not_said", run=run_id)
+            await self._write(
+                lambda session: commit.fail(session, run_id, failure, self._desk.say_plainly, self._clock.now())
+            )
 
     async def _cleared(self, run_id: str) -> None:
         if await self._patiently(lambda: self._store.read(lambda session: runs.ended(session, run_id))):

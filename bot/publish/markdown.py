@@ -95,7 +95,12 @@ def parse(text: str, effort: Effort, environment: dict[str, Any] | None = None) 
 
 def _inline_effort(state: StateInline, silent: bool) -> bool:
     """A rule that matches nothing and counts each place the parser looks at; `<` makes it copy the rest."""
-    rest = (state.posMax - state.pos) // 2_000 if state.src[state.pos] in "<&" else 0
+    character = state.src[state.pos]
+    rest = (state.posMax - state.pos) // 2_000 if character in "<&" else 0
+    # an open bracket is followed to its end
+    rest += 4 if character == "[" and silent else 0
+    # emphasis is paired at the end of a block, each mark with those before it
+    rest += 2 + len(state.delimiters) // 64 if character in "*_~" else 0
     if (effort := state.env.get("effort")) is not None:
         # a block of its own, or a table's cell, costs more than a place in it
         effort.spend(1 + rest + (8 if state.pos == 0 else 0))

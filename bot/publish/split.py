@@ -163,7 +163,8 @@ class _Outline:
             return
         if token.type == "fence":
             self.ranks[first + 1 : last] = [30] * (last - first - 1)
-            self.ranks[first + 1] = _NEVER  # an empty fence would stay behind
+            if last - first > 1:
+                self.ranks[first + 1] = _NEVER  # an empty fence would stay behind
             self.ranks[last - 1] = max(self.ranks[last - 1], 90) if last - first > 1 else self.ranks[last - 1]
             self.fences.update((line, token) for line in range(first + 1, last))
         elif token.type == "heading_open" or token.type == "html_block":

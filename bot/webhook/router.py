@@ -18,11 +18,13 @@ from bot.webhook import body as stream
 from bot.webhook import payload as json_body
 from bot.webhook.identity import content_key, repository_id, subject
 from bot.webhook.inbox import Inbox
-from bot.webhook.signature import usable, verify
+from bot.webhook.signature import usable, verify, well_formed
 
 _GUID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _EVENT = re.compile(r"[a-z0-9_]{1,64}")
 _SIGNATURE = b"x-hub-signature-256"
+#: seconds after which a sender may try again; bodies under way are gone by then
+RETRY_AFTER = 30
 _ONCE = (b"x-github-delivery", b"x-github-event")
 
 
@@ -49,7 +51,7 @@ def router(
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
             if scope["method"] == "POST":
                 status, answer = await door.answer(scope["headers"], receive)
-                extra = []
+                extra = [(b"retry-after", b"%d" % RETRY_AFTER)] if status == 503 else []
             else:
                 status, answer, extra = 405, _refusal("send a POST"), [(b"allow", b"POST")]
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer)), *extra]
@@ -82,18 +84,38 @@ class _Door:
         self._handled = handled
         self._limit = limit
         self._timeout = timeout
+        self._budget = stream.Budget()
         self._log = log.get("webhook")
 
     async def answer(self, raw_headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> tuple[int, bytes]:
         """Status and JSON for a request. Nothing about the request is told before its signature was found right."""
         headers = dict(raw_headers)
+        if not stream.says_too_much(headers.get(b"content-length"), self._limit) and not (
+            well_formed(headers.get(_SIGNATURE)) and _count(raw_headers, _SIGNATURE) == 1
+        ):
+            # unread: nobody need hold a body that no secret can have signed
+            self._log.warning("signature refused", size=0)
+            return 401, _refusal("the signature is missing or wrong")
+        with self._budget.hold() as held:
+            return await self._read(raw_headers, headers, receive, held)
+
+    async def _read(
+        self,
+        raw_headers: Sequence[tuple[bytes, bytes]],
+        headers: dict[bytes, bytes],
+        receive: Receive,
+        held: stream.Held,
+    ) -> tuple[int, bytes]:
+        length = headers.get(b"content-length")
         try:
-            raw = await stream.read(receive, headers.get(b"content-length"), limit=self._limit, timeout=self._timeout)
+            raw = await stream.read(receive, length, limit=self._limit, timeout=self._timeout, held=held)
+        except stream.Busy:
+            return 503, _refusal("too many large bodies are under way")
         except stream.TooLarge:
             return 413, _refusal(f"the body is larger than {self._limit} bytes")
         except stream.Gone:
             return 408, _refusal("the body did not arrive in time")
-        if not verify(self._secrets, raw, headers.get(_SIGNATURE)) or _count(raw_headers, _SIGNATURE) != 1:
+        if not verify(self._secrets, raw, headers.get(_SIGNATURE)):
             self._log.warning("signature refused", size=len(raw))
             return 401, _refusal("the signature is missing or wrong")
         guid, event = (headers.get(name, b"").decode("latin-1") for name in _ONCE)
@@ -170,7 +192,10 @@ _OPENAPI: dict[str, Any] = {
         401: _answer("The signature is missing or wrong", {"detail": "the signature is missing or wrong"}),
         408: _answer("The body did not arrive in time", {"detail": "the body did not arrive in time"}),
         413: _answer("The body is larger than 25 MB", {"detail": "the body is larger than 26214400 bytes"}),
-        503: _answer("The disk refuses; nothing was accepted", {"detail": "the delivery could not be stored"}),
+        503: _answer(
+            "The disk refuses, or too many large bodies are under way; nothing was accepted",
+            {"detail": "the delivery could not be stored"},
+        ),
     },
     "openapi_extra": {
         "parameters": [

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Sequence
 
 from bot.errors import OperatorError
 
 _PREFIX = b"sha256="
+_FORM = re.compile(rb"sha256=[0-9a-fA-F]{64}")
 _LENGTH = len(_PREFIX) + hashlib.sha256().digest_size * 2
 
 
@@ -31,6 +33,11 @@ def usable(secrets: Sequence[bytes]) -> tuple[bytes, ...]:
 def sign(secret: bytes, body: bytes) -> bytes:
     """The value of `X-Hub-Signature-256` for a body."""
     return _PREFIX + hmac.digest(secret, body, "sha256").hex().encode()
+
+
+def well_formed(header: bytes | None) -> bool:
+    """Whether the header could be a signature at all, which can be told before there is a body."""
+    return header is not None and _FORM.fullmatch(header) is not None
 
 
 def verify(secrets: Sequence[bytes], body: bytes, header: bytes | str | None) -> bool:

@@ -16,6 +16,8 @@ from bot.workflows.template import Fault, Template, Token
 
 #: templates of one file and of the prompts it names
 TOKENS_IN_FILE_MAX = 1000
+#: arguments of a command that may stand before a template
+ENTRIES_BEFORE_MAX = 256
 
 
 def is_prompt_path(text: str) -> bool:
@@ -104,9 +106,13 @@ class Binding:
     def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""
         entries = [template for path, template in node.templates() if path[:-1] == within]
+        words = [entry.text for entry in entries[:ENTRIES_BEFORE_MAX]]
         for index, template in enumerate(entries):
-            reason = code_argument([entry.text for entry in entries[:index]])
-            if reason and len(template.parts) == 1 and isinstance(template.parts[0], Token):
+            if self._findings.full or len(template.parts) != 1 or not isinstance(template.parts[0], Token):
+                continue
+            far = index > ENTRIES_BEFORE_MAX
+            reason = "stands behind more arguments than are followed" if far else code_argument(words[:index])
+            if reason:
                 mark = self._document.mark((*at, index))
                 hint = "pass it through `env:`"
                 self._findings.error(mark, "command_word", f"`{template.text}` {reason}", hint)

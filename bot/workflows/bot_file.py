@@ -24,6 +24,8 @@ def _handle(value: Any) -> str:
 
 
 def _version(value: Any) -> int:
+    if value == "1" and isinstance(value, str):
+        raise fault("version", "expected version 1, got text", "remove the quotes: `version: 1`")
     if type(value) is not int or value != 1:
         raise fault("version", f"expected version 1, got {describe(value)}", "write `version: 1`")
     return value

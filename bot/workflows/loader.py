@@ -6,7 +6,8 @@ from PyYAML's own loaders, and why:
 - Scalars follow YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `on`, `yes` and `no` are text,
   nothing becomes a date, and `010` is ten. Merge keys (`<<`) are no part of YAML 1.2 and are refused.
 - Keys are text and occur once. One document a file. No tags but the core ones.
-- At most 256 KiB, 50 levels, and 10,000 nodes that come from aliases (64 characters count as one); an alias inside its own anchor is refused.
+- At most 256 KiB, 50 levels, and 10,000 nodes that come from aliases, where 64 characters of text count as one more;
+  an alias inside its own anchor is refused.
 """
 
 from __future__ import annotations

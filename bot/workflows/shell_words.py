@@ -22,6 +22,8 @@ _WORDS_MAX = 64
 _STARTS_MAX = 4
 
 _BLANK = " \t"
+#: characters that mean nothing but themselves, wherever they stand
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,%@-]+")
 #: what may follow a word
 _AFTER = frozenset(" \t\n;|&)<>")
 _RESERVED = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})
@@ -61,7 +63,7 @@ class _Frame:
     depth: int = 0
 
     def take(self, text: str) -> None:
-        """More of the word under way. Of one that is longer than any name only that is kept, and that it is not known."""
+        """More of the word under way. Of one that is longer than any name the rest is dropped, and it is uncertain."""
         if len(self.word) < _WORD_MAX:
             self.word = (
                 self.word + text if len(self.word) + len(text) < _WORD_MAX else (self.word + text)[:_WORD_MAX] + "$"
@@ -77,9 +79,14 @@ class _Reader:
         self.reasons: list[str] = []
         #: the reader is no longer sure of what bash would see
         self.lost = False
+        #: the command is longer than is read
+        self.far = False
 
     def read(self) -> list[str]:
         while self.at < len(self.text):
+            if self.far:
+                self._skip_to(-1, "stands behind more words than are followed")
+                break
             frame = self.frames[-1]
             match frame.kind:
                 case "command":
@@ -140,7 +147,11 @@ class _Reader:
                 self._end_word(frame)
                 self.at += 1
             case _:
-                if not self._quoting(frame):
+                if plain := _PLAIN.match(self.text, self.at):
+                    frame.in_word = True
+                    frame.take(plain.group())
+                    self.at = plain.end()
+                elif not self._quoting(frame):
                     frame.in_word = True
                     frame.take(character)
                     self.at += 1
@@ -177,7 +188,7 @@ class _Reader:
             elif word == "[[":
                 frame.starts.append(len(frame.words) - 1)
             if len(frame.words) > _WORDS_MAX or len(frame.starts) > _STARTS_MAX:
-                self.lost = True
+                self.far = True
 
     def _end_command(self, frame: _Frame) -> None:
         self._end_word(frame)

@@ -103,6 +103,35 @@ def test_a_prompt_byte_for_byte(threadsmith: Threadsmith, kept: Kept, typed: typ
     assert said.err == f"digest {kept.manifest['digest']}\n"
 
 
+@pytest.mark.parametrize("name", ["r1", "R1", "acme/widgets#1:r1", "Acme/Widgets#1:r1"])
+def test_a_prompt_by_the_runs_name(threadsmith: Threadsmith, kept: Kept, name: str) -> None:
+    """As it stands below each result."""
+    assert threadsmith("prompt", name, "helper").out == f"{kept.prompt}\n"
+
+
+def test_a_name_that_several_threads_know(threadsmith: Threadsmith, kept: Kept) -> None:
+    """Told with the full ones; the longer name is enough."""
+    columns = [name for _, name, *_ in rows(kept.data, "PRAGMA table_info(thread)")]
+    other = ", ".join({"id": "'another'", "number": "2", "issue_id": "99"}.get(name, name) for name in columns)
+    rows(kept.data, f"INSERT INTO thread SELECT {other} FROM thread WHERE number = 1")
+    rows(kept.data, "UPDATE run SET thread_id = 'another', number = 1 WHERE workflow = 'fails'")
+    said = threadsmith("prompt", "r1", "helper")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.splitlines() == [
+        "ambiguous_run: several threads have a run r1",
+        "  say which: acme/widgets#2:r1, acme/widgets#1:r1",
+    ]
+    assert threadsmith("prompt", "acme/widgets#1:r1", "helper").out == f"{kept.prompt}\n"
+
+
+@pytest.mark.parametrize("name", ["r3", "acme/widgets#2:r1", "acme/gadgets#1:r1", "1", "r"])
+def test_a_name_that_no_run_has(threadsmith: Threadsmith, kept: Kept, name: str) -> None:
+    """Told."""
+    said = threadsmith("prompt", name, "helper")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(f"unknown_run: there is no run {name}\n")
+
+
 def test_its_manifest(threadsmith: Threadsmith, kept: Kept) -> None:
     """As JSON."""
     said = threadsmith("prompt", kept.runs["helper"], "helper", "--manifest")

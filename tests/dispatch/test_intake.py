@@ -390,3 +390,19 @@ async def test_rows_are_read_by_people(scene: Scene) -> None:
     row = await scene.delivery(guid)
     assert json.loads(row.body) == payload
     assert stamp(row.received_at) == stamp(NOW)
+
+
+async def test_a_comment_of_too_many_requests(configured: Scene) -> None:
+    """The first 20 are taken, with one reaction, and one sentence tells how many were left out."""
+    guid = await configured.says(ANA, "\n".join(f"@bot pin text {number} {'x' * 100}" for number in range(23)))
+    assert (await configured.became(guid))[0] is PLANNED
+    assert next(said for said in await configured.said() if "left out" in said).count("3 more") == 1
+    assert await configured.said("reaction") == ["+1"]
+
+
+async def test_a_stranger_gets_one_reaction(configured: Scene) -> None:
+    """However many requests a comment holds, and no sentence about the surplus."""
+    guid = await configured.says(SAM, "\n".join(f"@bot strict {number} {'x' * 100}" for number in range(50)))
+    assert (await configured.became(guid))[0] is IGNORED
+    assert await configured.said("reaction") == ["confused"]
+    assert await configured.said() == []

@@ -206,12 +206,8 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(scene: Scene) -> N
 
     await scene.store.write(start)
     await scene.says(ANA, "@bot one\n@bot two", comment_id=501, action="deleted")
-    states = [(d.trigger["text"], d.state) for d in await scene.dispatched()]
-    assert states == [
-        ("one", DispatchState.STARTED),
-        ("two", DispatchState.CANCELLED),
-        ("three", DispatchState.QUEUED),
-    ]
+    states = [(d.sequence, d.state) for d in await scene.dispatched()]
+    assert states == [(1, DispatchState.STARTED), (2, DispatchState.CANCELLED), (3, DispatchState.QUEUED)]
     assert [r.state for r in await scene.runs()] == [RunState.RUNNING, RunState.CANCELLED, RunState.QUEUED]
     assert (await scene.runs())[1].reason == "cancelled by the deletion of the comment that asked"
     assert await scene.said() == []

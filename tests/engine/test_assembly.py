@@ -8,7 +8,7 @@ import pytest
 
 from bot.model.outcome import Done, Failed
 from bot.store import Session, Store
-from bot.store.tables import Dispatch
+from bot.store.tables import Dispatch, Thread
 from tests.engine.scene import open_room
 from tests.engine.talk import newest, said, text, thread
 
@@ -60,12 +60,12 @@ async def test_the_request_says_where_it_stands_and_who_vouches(
 
 async def test_inputs_are_computed_with_their_own_variables(store: Store, tmp_path: Path) -> None:
     """Template values reach them through `env`; a secret that they print does not reach the prompt."""
-    step = ', inputs: {facts: {exec: "echo $WHO s3cret-value; pwd", env: {WHO: "${{ trigger.actor }}"}}}'
+    step = ', inputs: {facts: {exec: "echo asked-by-$WHO s3cret-value; pwd", env: {WHO: "${{ trigger.actor }}"}}}'
     async with open_room(store, tmp_path, text(step)) as room:
         thread(room)
         assert isinstance(await room.perform(), Done)
         prompt, manifest = await newest(room)
-        assert "ana " in prompt
+        assert "asked-by-ana" in prompt
         assert "s3cret-value" not in prompt
         assert [(i.name, i.status) for i in manifest.inputs] == [("facts", "ok")]
 
@@ -95,20 +95,29 @@ async def test_a_model_that_cannot_be_asked_computes_nothing(store: Store, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("step", "more", "below"),
+    ("step", "more", "private", "below"),
     [
-        ("", "", 0),
-        (", inputs: {facts: {exec: 'true', env: {OPEN: null}}}", "", 1),
-        ("", "workspace: {env: {OPEN: null}}", 1),
-        ("", "workspace: {env: {OTHER: plain}}", 0),
-        ("", "history: {authors: writers}", 1),
+        ("", "", False, 0),
+        (", inputs: {facts: {exec: 'true', env: {OPEN: null}}}", "", False, 1),
+        ("", "workspace: {env: {OPEN: null}}", False, 1),
+        ("", "workspace: {env: {OPEN: null}}", True, 0),
+        ("", "workspace: {env: {OTHER: plain}}", False, 0),
+        ("", "history: {authors: writers}", True, 1),
     ],
 )
 async def test_a_step_with_the_engines_variables_sees_only_what_writers_vouch_for(
-    store: Store, tmp_path: Path, step: str, more: str, below: int
+    store: Store, tmp_path: Path, step: str, more: str, private: bool, below: int
 ) -> None:
-    """`authors: auto`: whoever may write here could have read them anyway."""
+    """`authors: auto`, in a public repository: whoever may write here could have read them anyway."""
     async with open_room(store, tmp_path, text(step, more=more)) as room:
+
+        def hide(session: Session) -> None:
+            row = session.get_one(Thread, thread_id)
+            row.private = private
+            session.add(row)
+
+        thread_id = (await room.case.rows()).thread.id
+        await store.write(hide)
         thread(room, said(401, "words of a reader"))
         assert isinstance(await room.perform(), Done)
         prompt, manifest = await newest(room)

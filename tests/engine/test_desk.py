@@ -110,7 +110,7 @@ async def test_whom_the_check_does_not_concern(store: Store, tmp_path: Path) -> 
 async def test_a_command_gets_its_variables_and_template_values(store: Store, tmp_path: Path) -> None:
     """Its own over the repository's; the engine's only where the operator opens them; nothing else of the engine's."""
     step = 'run: "env", env: {MINE: "${{ trigger.text }} by ${{ trigger.actor }}", BOTH: step}'
-    shared = "workspace: {env: {SHARED: yes please, BOTH: file, OPEN: null, BOT_STEP_ID: forged}}\n"
+    shared = "workspace: {env: {SHARED: yes please, BOTH: file, OPEN: null}}\n"
     async with open_room(store, tmp_path, text(step, shared)) as room:
         outcome = await room.perform()
         assert isinstance(outcome, Done)

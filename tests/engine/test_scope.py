@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.engine.scope import cut, scope
+from bot.engine.scope import OUTPUT_MAX, cut, scope
 from bot.model.outcome import Done, Failed, Faulted
 from bot.model.state import RunState
 from bot.store import Session, Store
@@ -78,6 +78,14 @@ async def test_steps_are_those_that_have_ended(store: Store) -> None:
     assert (await values(case))["steps"] == {"one": {"outcome": "success", "output": "out", "exit_code": 0}}
     await case.record(two, Failed("code", "why", exit_code=3))
     assert (await values(case))["steps"]["two"] == {"outcome": "fail", "exit_code": 3, "error": "code: why"}
+
+
+async def test_a_long_output_is_cut_once(store: Store) -> None:
+    """So that its mark tells the right number."""
+    case = await open_case(store, TEXT)
+    await case.record(await case.begin(), Done("x" * (OUTPUT_MAX + 7)))
+    output = (await values(case))["steps"]["one"]["output"]
+    assert output == "x" * OUTPUT_MAX + "\n[… 7 bytes left out]"
 
 
 @pytest.mark.parametrize(

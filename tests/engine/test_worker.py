@@ -44,6 +44,8 @@ class ScriptedDesk:
         self.admits = asyncio.Event()
         self.admits.set()
         self.said: list[tuple[str, End]] = []
+        self.plainly: list[str] = []
+        self.say_breaks = False
 
     @staticmethod
     async def done(begun: Begun) -> Outcome:
@@ -75,7 +77,12 @@ class ScriptedDesk:
     async def sweep(self) -> None:
         self.swept += 1
 
+    def say_plainly(self, session: Session, found: RunRows, end: End) -> None:
+        self.plainly.append(end.reason)
+
     def say(self, session: Session, found: RunRows, end: End) -> None:
+        if self.say_breaks:
+            raise KeyError("a bug in what is said")
         self.said.append((f"r{found.run.number}", end))
 
 
@@ -349,6 +356,20 @@ async def test_a_fault_of_ours_ends_the_run_and_is_told(store: Store) -> None:
     ((number, end), _) = floor.desk.said
     assert (number, end.state) == ("r1", RunState.FAILED)
     assert end.reason == "internal_error: the bot itself failed (RuntimeError)"
+
+
+async def test_a_bug_in_what_is_said_costs_neither_the_run_nor_the_worker(store: Store) -> None:
+    """The run ends in a fixed sentence; the next one is worked on."""
+    async with open_floor(store, count=1) as floor:
+        floor.desk.say_breaks = True
+        await floor.ask("a")
+        floor.start()
+        await floor.until(floor.ended)
+        assert floor.desk.plainly == ["internal_error: the bot itself failed (KeyError)"]
+        floor.desk.say_breaks = False
+        await floor.ask("b")
+        await floor.until(floor.ended)
+        assert await floor.states() == [RunState.FAILED, RunState.SUCCEEDED]
 
 
 FINDING = Finding(".github/bot.yml", 4, 5, "error", "unknown_key", "`modle` is not a key", "did you mean `model`?")

@@ -11,7 +11,7 @@ from bot.publish.marker import ROOM, Mark, Marker, shown_digest, strip
 
 KEY, OLD = b"k" * 32, b"o" * 32
 SLOT = Slot("run/01JX", "result", step="triage")
-WORDS = st.text(st.characters(exclude_characters="|"), max_size=30)
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=30)
 SLOTS = st.builds(Slot, WORDS, WORDS, frame=WORDS, step=WORDS, iteration=st.integers(0, 99), part=st.integers(0, 9))
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import httpx
 import pytest
+from sqlmodel import select
 
 from bot.github import GitHub
 from bot.model.slot import Slot

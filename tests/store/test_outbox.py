@@ -182,5 +182,6 @@ async def test_what_is_paced_is_not_claimed(store: Store) -> None:
     installation = (await store.read(rows.thread)).installation_id
     assert await store.write(lambda s: outbox.claim(s, "me", NOW, silent=[installation])) is None
     said = await store.write(lambda s: outbox.claim(s, "me", NOW, no_content=[installation]))
-    assert said is not None and said.row.id == reaction
+    assert said is not None
+    assert said.row.id == reaction
     assert await claim(store) == comment

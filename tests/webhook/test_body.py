@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.webhook.body import LIMIT, Gone, TooLarge, read
+from bot.webhook.body import LIMIT, Budget, Busy, Gone, TooLarge, read
 
 MIB = 1 << 20
 
@@ -75,3 +75,14 @@ async def test_a_client_that_stalls_is_gone() -> None:
 
     with pytest.raises(Gone):
         await read(receive, b"5", timeout=0.01)
+
+
+async def test_bodies_under_way_share_a_budget() -> None:
+    """Large bodies held open leave nothing for another large one, and small ones still pass; all is given back."""
+    budget = Budget(large=5 * MIB, small=MIB)
+    with budget.hold() as first, budget.hold() as second, budget.hold() as third:
+        assert len(await read(Stream(MIB, 3), None, held=first)) == 3 * MIB
+        with pytest.raises(Busy):
+            await read(Stream(MIB), None, held=second)
+        assert len(await read(Stream(MIB, 1), None, held=third)) == MIB
+    assert budget.free == {True: 5 * MIB, False: MIB}

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -302,3 +303,49 @@ def test_the_route_is_in_openapi() -> None:
     assert set(post["responses"]) == {"202", "400", "401", "408", "413", "503"}
     assert set(post["requestBody"]["content"]) == {"application/json", "application/x-www-form-urlencoded"}
     assert {each["name"] for each in post["parameters"]} >= {"X-Hub-Signature-256", "X-GitHub-Delivery"}
+
+
+@pytest.mark.parametrize("signature", [None, b"sha256=" + b"g" * 64, b"sha256=" + b"0" * 63])
+async def test_what_no_secret_can_have_signed_is_not_read(signature: bytes | None) -> None:
+    """401 without one piece of the body."""
+    taken = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal taken
+        taken += 1
+        yield b"x"
+
+    given = [(b"x-hub-signature-256", signature)] if signature else []
+    app = FastAPI()
+    app.include_router(router(MemoryInbox(), secrets=[SECRET], app_id=APP))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot.example") as http:
+        answer = await http.post("/webhook", content=body(), headers=given)
+    assert (answer.status_code, taken) == (401, 0)
+
+
+async def test_large_bodies_held_open_do_not_fill_the_memory() -> None:
+    """Three of 20 MiB are held; a fourth is 503 with `Retry-After`; a small delivery passes, and later a large one."""
+    app, end, full = FastAPI(), asyncio.Event(), asyncio.Semaphore(0)
+    app.include_router(router(MemoryInbox(), secrets=[SECRET], app_id=APP))
+    unsigned = {"x-hub-signature-256": "sha256=" + "0" * 64}
+
+    async def held() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(1 << 20)
+        full.release()
+        await end.wait()
+
+    async def large() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(1 << 20)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot.example") as http:
+        under_way = [asyncio.create_task(http.post("/webhook", content=held(), headers=unsigned)) for _ in range(3)]
+        for _ in under_way:
+            await full.acquire()
+        refused = await http.post("/webhook", content=large(), headers=unsigned)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+        assert (await http.post("/webhook", content=BODY, headers=headers(BODY))).status_code == 202
+        end.set()
+        assert {answer.status_code for answer in await asyncio.gather(*under_way)} == {401}
+        assert (await http.post("/webhook", content=large(), headers=unsigned)).status_code == 401

@@ -598,3 +598,11 @@ def test_any_steps_give_a_configuration_or_findings(steps: list[dict[str, object
     text = yaml.safe_dump({"version": 1, "workflows": {"w": {"steps": steps}}})
     configuration, found = check({BOT: text}, builtin_files())
     assert (configuration is None) == bool(found)
+
+
+def test_a_version_in_quotes() -> None:
+    """The commonest mistake of all has a message of its own."""
+    configuration, (finding,) = check({BOT: 'version: "1"\n'})
+    assert configuration is None
+    assert (finding.code, finding.message) == ("version", "expected version 1, got text")
+    assert "remove the quotes" in finding.hint

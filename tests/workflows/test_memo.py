@@ -31,3 +31,10 @@ def test_the_products_own_configuration() -> None:
     configuration = Memo(builtin_files()).defaults().configuration
     assert configuration is not None
     assert configuration.names() == ("ask",)
+
+
+def test_what_is_known_takes_no_work() -> None:
+    """Nothing before the first check, then the same object."""
+    memo = Memo({})
+    assert memo.known(1, "a") is None
+    assert memo.check(1, "a", {}) is memo.known(1, "a")

@@ -58,6 +58,13 @@ def reasons(text: str) -> list[str]:
         "awk '{print}' @",
         "[ x = @ ]",
         "f() { make @; }",
+        "command -v @",
+        "timeout 5 make @",
+        "sudo -u bob make @",
+        "env A=1 make @",
+        "git read @",
+        "find . -name @",
+        "awk -F , '{print}' @",
     ],
 )
 def test_a_word_of_its_own_is_taken(text: str) -> None:
@@ -123,11 +130,40 @@ def test_a_word_of_its_own_is_taken(text: str) -> None:
         ("[[ @ -eq 1 ]]", "evaluated by `[[`"),
         ("test -v @", "evaluated by `test`"),
         ("export @", "evaluated by `export`"),
+        ("builtin read @", "evaluated by `read`"),
+        ("command let @", "evaluated by `let`"),
+        ("command -p let @", "evaluated by `let`"),
+        ("\\let @", "evaluated by `let`"),
+        ('"let" @', "evaluated by `let`"),
+        ("$'let' @", "evaluated by `let`"),
+        ('$"let" @', "not certain"),
+        ("$X @", "not certain"),
+        ("{let,x} @", "not certain"),
+        ("time -p let @", "evaluated by `let`"),
+        ("a[1]=x let @", "evaluated by `let`"),
+        ("{fd}>f let @", "evaluated by `let`"),
+        ("for x do let @; done", "evaluated by `let`"),
+        ("{ true; } then let @", "evaluated by `let`"),
+        ("coproc N [[ -v @ ]]", "evaluated by `[[`"),
+        ("eval do echo @", "evaluated by `eval`"),
+        ("test -v $x @", "evaluated by `test`"),
+        ('builtin printf "-v" @', "evaluated by `printf`"),
+        ("wait -np @", "evaluated by `wait`"),
+        ("compgen -W @", "evaluated by `compgen`"),
+        ("env -u X @", "name of a command"),
+        ("sudo -u root @", "name of a command"),
+        ("exec -a n @", "name of a command"),
+        ("timeout 5 @", "name of a command"),
+        ("find . -exec @", "name of a command"),
+        ("awk -F : @", "code for `awk`"),
+        ("sed -n p -e @", "code for `sed`"),
+        ("ssh host @", "code for `ssh`"),
+        ("echo " + "x " * 80 + "@", "more words"),
+        ("echo " + "x " * 80 + ">f @", "more words"),
         ("bash -c @", "code for `bash`"),
         ("/usr/bin/env python3 -Ic @", "code for `python3`"),
         ("timeout 5 sh -ec @", "code for `sh`"),
         ("node --eval @", "code for `node`"),
-        ("awk -F : @".replace(" :", ""), "code for `awk`"),
         ("sed @", "code for `sed`"),
         ("echo `'` @ '", "followed with certainty"),
         ('echo "${x:-\'}" @ \'"', "followed with certainty"),
@@ -212,3 +248,26 @@ def test_bash_never_runs_what_was_taken(tail: str) -> None:
 def test_every_value_gets_an_answer(text: str) -> None:
     """One reason for each value, in any text at all."""
     assert len(misplaced(text)) == text.count("\0")
+
+
+EVALUATING = """builtin command exec env time -p "let" $'let' l\\et let read unset export declare test [ -v printf wait
+-p eval do then f() {fd}>f A=1 a[1]=x [[ ]] compgen -W hash xargs nohup coproc $x {let,x} -- -n mapfile getopts ; | {"""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*EVALUATING.split(), *["\0"] * 8]), min_size=2, max_size=6).map(" ".join))
+def test_bash_never_evaluates_what_was_taken(text: str) -> None:
+    """Whatever prefixes and builtins stand before it: a subscript with a command in it is not run."""
+    if "\0" not in text or any(misplaced(text)):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [BASH, "-c", text.replace("\0", quoted("a[$(: >canary)]"))],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=10,
+            env={"PATH": "/usr/bin:/bin"},
+            check=False,
+        )
+        assert not (Path(folder) / "canary").exists()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.errors import UserError
 from bot.workflows import Slot, Template
-from bot.workflows.template import Fault
+from bot.workflows.template import TOKENS_MAX, Fault
 
 SCOPE: dict[str, Any] = {
     "trigger": {"name": "mention", "text": "please", "actor": "ana"},
@@ -277,3 +277,13 @@ def test_any_text_parses_or_has_faults(text: str, slot: Slot) -> None:
     template = Template.parse(text, slot, faults)
     if not faults and not template.references and "$${{" not in text:
         assert "".join(str(part) for part in template.parts) == text
+
+
+@pytest.mark.parametrize("unit", ["${{ ", "${{ x", "${{ issue.number }} ", "${{ a ?? "])
+def test_a_text_of_nothing_but_templates_is_read_once(unit: str) -> None:
+    """The number of templates that are looked at is bounded, and the surplus is one fault at its place."""
+    faults: list[Fault] = []
+    text = unit * 20_000
+    template = Template.parse(text, Slot.PROMPT, faults)
+    assert len(template.references) <= TOKENS_MAX
+    assert [(one.code, one.offset) for one in faults][-1] == ("too_many", len(unit) * TOKENS_MAX)
