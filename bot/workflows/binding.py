@@ -7,6 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from bot.workflows.code_words import code_argument
+from bot.workflows.conditions import Condition
 from bot.workflows.findings import Findings, nearest
 from bot.workflows.loader import Document, Path
 from bot.workflows.mark import Mark
@@ -37,7 +38,7 @@ class Binding:
                 continue
             key = field.alias or name
             at = (*path, key)
-            node._marks[key] = self._document.mark(at)
+            node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
             self._value(node, getattr(node, name), at, (key,), slot)
 
@@ -47,10 +48,12 @@ class Binding:
                 self.bind(value, at)
             case dict():
                 for key, item in value.items():
+                    node._marks[*within, key] = self._document.mark((*at, key))
                     self._value(node, item, (*at, key), (*within, key), slot)
             case tuple():
                 inner = Slot.ARGV if slot is Slot.COMMAND else slot
                 for index, item in enumerate(value):
+                    node._marks[*within, index] = self._document.mark((*at, index))
                     self._value(node, item, (*at, index), (*within, index), inner)
                 if inner is Slot.ARGV:
                     self._argv(node, within, at)
@@ -58,6 +61,9 @@ class Binding:
                 self._text(node, value, at, within, slot)
 
     def _text(self, node: Node, text: str, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
+        if slot is Slot.CONDITION:
+            self._condition(node, text, at, within)
+            return
         if slot is Slot.FIXED and "${{" not in text:
             return
         if slot is Slot.PROMPT and is_prompt_path(text):
@@ -69,6 +75,15 @@ class Binding:
         )
         for fault in faults:
             mark = self._document.token_mark(at, text, fault.offset)
+            self._findings.error(mark, fault.code, fault.message, fault.hint)
+
+    def _condition(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
+        faults: list[Fault] = []
+        condition = Condition.parse(text, faults)
+        if condition is not None:
+            node._conditions[within] = condition
+        for fault in faults[:1]:
+            mark = self._document.text_mark(at, text, fault.offset)
             self._findings.error(mark, fault.code, fault.message, fault.hint)
 
     def _prompt_file(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:

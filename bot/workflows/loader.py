@@ -100,6 +100,17 @@ class Document:
             return self.mark(path)
         return self.mark(path).moved(source, position)
 
+    def text_mark(self, path: Path, text: str, offset: int) -> Mark:
+        """The place of the character at `offset` of the scalar `text` at `path`.
+
+        Where the text does not stand in the file as it is, because of escapes or folding, it is the scalar's place.
+        """
+        spot, found = self._spot(path)
+        begin = self.text.find(text, spot.start, spot.end) if found else -1
+        if begin < 0:
+            return self.mark(path)
+        return self.mark(path).moved(self.text[spot.start : spot.end], begin - spot.start + offset)
+
 
 class _Stop(Exception):
     """A fault after which the rest of the file has no meaning."""
