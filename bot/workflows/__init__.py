@@ -12,7 +12,8 @@ from bot.workflows.fidelity import MEDIUM_KEYS, Fidelity, lower
 from bot.workflows.mark import Mark
 from bot.workflows.memo import Checked, Memo
 from bot.workflows.paths import MISS, resolve
-from bot.workflows.result_fields import Result, ResultField
+from bot.workflows.result import Result
+from bot.workflows.result_fields import ResultField
 from bot.workflows.results import Checker, Tagged, Violation, extract_tagged
 from bot.workflows.routes import Edge, Graph, Via, targets
 from bot.workflows.routing import END, Case, Loop, Rework, Verdict

@@ -12,6 +12,8 @@ from bot.workflows.findings import Findings, nearest
 from bot.workflows.loader import Document, Path
 from bot.workflows.mark import Mark
 from bot.workflows.node import Node
+from bot.workflows.result import Result
+from bot.workflows.schema_files import compile_file
 from bot.workflows.slots import Slot
 from bot.workflows.template import Fault, Template, Token
 
@@ -41,6 +43,8 @@ class Binding:
             node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
             self._value(node, getattr(node, name), at, (key,), slot)
+        if isinstance(node, Result) and node.file is not None:
+            self._schema_file(node, node.file, (*path, "schema"))
 
     def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
         match value:
@@ -79,7 +83,7 @@ class Binding:
 
     def _condition(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
         faults: list[Fault] = []
-        condition = Condition.parse(text, faults)
+        condition = Condition.parse(text, faults, lambda offset: self._document.text_mark(at, text, offset))
         if condition is not None:
             node._conditions[within] = condition
         for fault in faults[:1]:
@@ -87,18 +91,10 @@ class Binding:
             self._findings.error(mark, fault.code, fault.message, fault.hint)
 
     def _prompt_file(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
-        mark = self._document.mark(at)
-        if text.startswith("/") or "\\" in text or ".." in text.split("/"):
-            hint = "paths are relative to `.github/bot/` and stay inside it"
-            self._findings.error(mark, "path_outside", f"`{text}` leads outside `.github/bot/`", hint)
+        found = self._file(text, at, ".md", "add the file, or write the prompt here")
+        if found is None:
             return
-        file = self._base + normpath(text)
-        source = self._files.get(file)
-        if source is None:
-            known = [name.removeprefix(self._base) for name in self._files if name.endswith(".md")]
-            hint = nearest(text, known) or "add the file, or write the prompt here"
-            self._findings.error(mark, "missing_file", f"there is no file `{file}`", hint)
-            return
+        file, source = found
         faults: list[Fault] = []
         start = Mark(file)
         node._templates[within] = Template.parse(
@@ -106,6 +102,27 @@ class Binding:
         )
         for fault in faults:
             self._findings.error(start.moved(source, fault.offset), fault.code, fault.message, fault.hint)
+
+    def _schema_file(self, result: Result, text: str, at: Path) -> None:
+        found = self._file(text, at, ".json", "add the file, or declare `fields` here")
+        checker = compile_file(*found, self._findings) if found is not None else None
+        if checker is not None:
+            result.settle(checker)
+
+    def _file(self, text: str, at: Path, ending: str, missing: str) -> tuple[str, str] | None:
+        """The path and text of a file that a value names; with a finding where there is none."""
+        mark = self._document.mark(at)
+        if text.startswith("/") or "\\" in text or ".." in text.split("/"):
+            hint = "paths are relative to `.github/bot/` and stay inside it"
+            self._findings.error(mark, "path_outside", f"`{text}` leads outside `.github/bot/`", hint)
+            return None
+        file = self._base + normpath(text)
+        source = self._files.get(file)
+        if source is None:
+            known = [name.removeprefix(self._base) for name in self._files if name.endswith(ending)]
+            self._findings.error(mark, "missing_file", f"there is no file `{file}`", nearest(text, known) or missing)
+            return None
+        return file, source
 
     def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""

@@ -7,7 +7,10 @@ hands over these values alone: handing over a whole run with its outputs costs a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from bot.workflows.mark import Mark
 
 #: macros whose first argument is a name of their own
 _MACROS = frozenset({"exists", "all", "exists_one", "existsOne", "map", "filter"})
@@ -31,6 +34,8 @@ class Reference:
     path: tuple[str, ...]
     offset: int
     guarded: bool = False
+    #: its place in the file, where it is known
+    mark: Mark | None = None
 
     @property
     def name(self) -> str:
@@ -47,8 +52,11 @@ class _Word:
 _NOTHING = _Word("sign", "", 0)
 
 
-def references(text: str) -> tuple[tuple[Reference, ...], frozenset[str]]:
-    """The paths in an expression that parses, in order; and the names that its macros bind."""
+def references(text: str, place: Callable[[int], Mark] | None = None) -> tuple[tuple[Reference, ...], frozenset[str]]:
+    """The paths in an expression that parses, in order; and the names that its macros bind.
+
+    `place` tells where an offset of the text stands in its file.
+    """
     words = [
         _Word(str(match.lastgroup), match.group(), match.start())
         for match in _TOKEN.finditer(text)
@@ -73,7 +81,8 @@ def references(text: str) -> tuple[tuple[Reference, ...], frozenset[str]]:
         elif word.kind == "name" and word.text not in _WORDS and not _is_member(words, at):
             if words[at + 1].text == "(" or word.text in bound:
                 continue
-            found.append(Reference(_path(words, at), word.offset, any(guards)))
+            mark = place(word.offset) if place is not None else None
+            found.append(Reference(_path(words, at), word.offset, any(guards), mark))
     return tuple(found), bound
 
 

@@ -6,7 +6,7 @@ Source of the language: https://github.com/google/cel-spec/blob/master/doc/langd
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from bot.errors import UserError
 from bot.workflows.cel_paths import Reference, references
 from bot.workflows.findings import listing, nearest
+from bot.workflows.mark import Mark
 from bot.workflows.paths import MISS, resolve
 from bot.workflows.slots import SEGMENTS_MAX
 from bot.workflows.template import Fault
@@ -61,10 +62,15 @@ class Condition:
     _paths: tuple[tuple[str, ...], ...] = field(repr=False, compare=False)
 
     @classmethod
-    def parse(cls, text: str, faults: list[Fault] | None = None) -> Condition | None:
-        """Read an expression. None with what is wrong in `faults`; without such a list it raises `UserError`."""
+    def parse(
+        cls, text: str, faults: list[Fault] | None = None, place: Callable[[int], Mark] | None = None
+    ) -> Condition | None:
+        """Read an expression. None with what is wrong in `faults`; without such a list it raises `UserError`.
+
+        `place` tells where an offset of the text stands in its file, for messages.
+        """
         found: list[Fault] = []
-        condition = cls._parse(text, found)
+        condition = cls._parse(text, found, place)
         if faults is not None:
             faults.extend(found)
         elif found:
@@ -72,7 +78,7 @@ class Condition:
         return condition
 
     @classmethod
-    def _parse(cls, text: str, faults: list[Fault]) -> Condition | None:
+    def _parse(cls, text: str, faults: list[Fault], place: Callable[[int], Mark] | None) -> Condition | None:
         if "${{" in text:
             message = "a template cannot stand in a condition"
             hint = "name the value alone: `steps.plan.outcome == 'fail'`"
@@ -93,7 +99,7 @@ class Condition:
             message = f"there is no function {listing(unknown)}"
             faults.append(Fault("condition", message, hint, max(0, text.find(unknown[0]))))
             return None
-        read, bound = references(text)
+        read, bound = references(text, place)
         for one in read:
             if len(one.path) > SEGMENTS_MAX:
                 message = f"a path has at most {SEGMENTS_MAX} segments, this one {len(one.path)}"

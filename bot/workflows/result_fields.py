@@ -1,18 +1,12 @@
-"""What a step must give: its result's declaration in the YAML, and the short form of a schema file."""
+"""Fields of a result: as the YAML declares them, and as the short form of a schema file does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from bot.workflows.findings import listing
 from bot.workflows.node import Node, describe, fault
-from bot.workflows.routing import Mismatched
-
-if TYPE_CHECKING:
-    from bot.workflows.results import Checker
 
 #: keys that mean something to programs that take JSON for objects of theirs
 REFUSED_KEYS = frozenset({"__proto__", "constructor", "prototype"})
@@ -116,42 +110,3 @@ class ShortSchema(Node):
     def _named(self) -> ShortSchema:
         by_name(self.fields)
         return self
-
-
-class Result(Node):
-    """What a step must give beside its output, and what is done about one that does not fit."""
-
-    NOUN: ClassVar[str] = "`result`"
-
-    file: Annotated[str, Field(min_length=1)] | None = Field(
-        None, alias="schema", description="a JSON Schema or its short form, below `.github/bot/`"
-    )
-    fields: dict[FieldName, ResultField] = Field(default_factory=dict, description="what it holds, instead of a file")
-    required: bool = Field(True, description="whether an attempt without a result fails")
-    on_mismatch: Mismatched = Field("fail", description="`fail`; `retry`: by the step's `rework`; or a step's id")
-
-    _checker: Checker | None = PrivateAttr(default=None)
-
-    @model_validator(mode="after")
-    def _one_of(self) -> Result:
-        given = [key for key, name in (("schema", "file"), ("fields", "fields")) if name in self.model_fields_set]
-        if len(given) != 1:
-            message = f"a result has one of `schema` and `fields`, this one {listing(given) or 'neither'}"
-            raise fault("one_of", message, "add `fields`, or keep one of them")
-        return self
-
-    @property
-    def checker(self) -> Checker:
-        """What holds a value against the declaration. Raises RuntimeError before the file is bound."""
-        if self._checker is None:
-            raise RuntimeError("the result was not bound to its file")
-        return self._checker
-
-    def settle(self, checker: Checker) -> None:
-        """Give it its checker; once, when the file is bound."""
-        self._checker = checker
-
-    @property
-    def declared(self) -> Mapping[str, ResultField]:
-        """The fields where they are known by name; none for a JSON Schema."""
-        return self._checker.fields if self._checker is not None else self.fields

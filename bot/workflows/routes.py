@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import Condition
 from bot.workflows.routing import END, Loop, Rework, Verdict
-from bot.workflows.step import EndStep, Step, SwitchStep, WorkingStep
+from bot.workflows.step import EndStep, Step, SwitchStep
 from bot.workflows.workflow import Workflow
 
 

@@ -166,7 +166,7 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
         return "not_available", f"`{name}` is not available yet; {rule.what} takes {usable} now", ""
     if len(path) > SEGMENTS_MAX:
         return "template_depth", f"a path has at most {SEGMENTS_MAX} segments, this one {len(path)}", ""
-    fault = _field_fault(path, shown)
+    fault = field_fault(path, shown)
     if fault is None and rule.safe_only and not is_safe(path):
         keys = sorted(f"{space}.{key}" for space, keys in SAFE.items() if space in AVAILABLE for key in keys or "*")
         return (
@@ -177,7 +177,8 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
     return fault
 
 
-def _field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | None:
+def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | None:
+    """Code, message and hint if a namespace has no such field; None if it has. `shown` is the path in words."""
     name, space = path[0], NAMESPACES[path[0]]
     rest = path[2:] if space.ids else path[1:]
     if not rest:
