@@ -135,6 +135,8 @@ class Desk:
                     )
                 case AgentStep() as step:
                     return await self._ask(begun, terms, step, place, seconds)
+                case step:  # passed by `commit` without anybody's work
+                    raise TypeError(f"a step of kind {step.kind} is not performed")
 
     async def _ask(self, begun: Begun, terms: Terms, step: AgentStep, place: _Place, seconds: float) -> Outcome:
         agent = terms.configuration.agents[step.agent]
