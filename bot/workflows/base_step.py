@@ -38,7 +38,7 @@ class BaseStep(Node):
     TIMEOUT: ClassVar[float] = 600.0
 
     id: Id = Field(description="unique in the workflow")
-    when: ConditionText | None = Field(None, description="CEL; where it is false the step is skipped")
+    when: ConditionText = Field(None, description="CEL; where it is false the step is skipped")
 
     _agent: Agent | None = PrivateAttr(default=None)
     _defaults: Defaults = PrivateAttr(default_factory=Defaults)

@@ -1,4 +1,4 @@
-"""Every reference names what can be there when it is read: steps upstream, keys that something writes, declared words."""
+"""Every reference names what can be there when it is read: a step upstream, a written key, a declared word."""
 
 from __future__ import annotations
 
@@ -130,9 +130,9 @@ class _Checks:
     def take(self, use: _Use) -> None:
         match use.path[0]:
             case "params":
-                self._word(use, self._workflow.params, "unknown_param", "param", "{name}: …")
+                self._param(use)
             case "inputs":
-                self._word(use, self._workflow.inputs, "unknown_input", "input", "{name}: {{type: text}}")
+                self._input(use)
             case "steps" if len(use.path) > 1:
                 self._steps(use)
             case "ctx" if len(use.path) > 1:
@@ -142,13 +142,20 @@ class _Checks:
             case _ if use.form == "condition":
                 self._name(use)
 
-    def _word(self, use: _Use, known: Mapping[str, object], code: str, what: str, form: str) -> None:
-        if len(use.path) < 2 or use.path[1] in known or use.lenient:
-            return
-        name = use.path[1]
-        hint = meant(name, known) or f"declare it: `{what}s: {{{form.format(name=name)}}}`"
-        message = f"the workflow `{self._workflow.called}` has no {what} `{name}`"
-        self._add(use, f"{what}s.{name}", code, message, hint)
+    def _param(self, use: _Use) -> None:
+        known = self._workflow.params
+        # an agent's prompt serves many workflows, so there a default makes up for a param that this one lacks
+        if len(use.path) > 1 and use.path[1] not in known and not use.lenient:
+            hint = meant(use.path[1], known) or f"declare it: `params: {{{use.path[1]}: …}}`"
+            message = f"the workflow `{self._workflow.called}` has no param `{use.path[1]}`"
+            self._add(use, f"params.{use.path[1]}", "unknown_param", message, hint)
+
+    def _input(self, use: _Use) -> None:
+        known = self._workflow.inputs
+        if len(use.path) > 1 and use.path[1] not in known and not use.lenient:
+            hint = meant(use.path[1], known) or f"declare it: `inputs: {{{use.path[1]}: {{type: text}}}}`"
+            message = f"the workflow `{self._workflow.called}` has no input `{use.path[1]}`"
+            self._add(use, f"inputs.{use.path[1]}", "unknown_input", message, hint)
 
     def _name(self, use: _Use) -> None:
         """The first word of a path in a condition."""
@@ -205,7 +212,7 @@ class _Checks:
             if fault is not None:
                 self._add(use, use.name, *fault)
                 return
-        if use.path[2] == "output" and use.form == "context" and isinstance(owner, SwitchStep):
+        if use.path[2] == "output" and use.form == "context" and isinstance(owner, (SwitchStep, EndStep)):
             self._add(use, use.name, "context", f"the step `{name}` has no output", "name a step that gives one")
         elif use.path[2] == "result":
             self._declared(use, owner, use.path[3:])
@@ -246,11 +253,12 @@ class _Checks:
             hint = meant(key, known) or f"let a step before it have `writes: [{key}]`"
             message = f"no step writes `{key}`"
             self._add(use, f"ctx.{key}", "context_key", message, hint, error=use.form != "token")
-        elif not any(
-            self._graph.leads_to(one, self._step.id) or (use.after and one == self._step.id) for one in producers
-        ):
+        elif not (use.after and self._step.id in producers) and not self._before(producers):
             message = f"`{key}` is written by {listing(producers)}, from where no route leads to `{self._step.id}`"
             self._add(use, f"ctx.{key}", "context_key", message, "write it in a step before this one", error=False)
+
+    def _before(self, producers: list[str]) -> bool:
+        return any(self._graph.leads_to(one, self._step.id) for one in producers)
 
 
 def _written(step: Step) -> tuple[str, ...]:

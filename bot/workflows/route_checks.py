@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.model.ident import compact
-from bot.workflows.base_step import WorkingStep
+from bot.workflows.base_step import BaseStep, WorkingStep
 from bot.workflows.findings import Findings, listing, nearest
 from bot.workflows.mark import Mark
 from bot.workflows.routes import Edge, Graph, Via
 from bot.workflows.routing import Verdict
 from bot.workflows.signature import Declared
-from bot.workflows.step import EndStep, Step, SwitchStep
+from bot.workflows.step import EndStep, Step
 from bot.workflows.workflow import Workflow
 
 
@@ -43,7 +43,7 @@ def route_mark(step: Step, key: tuple[str | int, ...]) -> Mark:
             return step.cases[place].mark_of(word) if not isinstance(step, EndStep) else step.mark
         case ("result" | "rework" | "loop" as owner, str(word), *within):
             node = getattr(step, "own_loop" if owner == "loop" else owner)
-            return step.mark if node is None else node.mark_of(word, *within)  # type: ignore[no-any-return] # a Node's
+            return step.mark if node is None else node.mark_of(word, *within)
         case (str(word), *within):
             return step.mark_of(word, *within)
         case _:
@@ -120,18 +120,18 @@ def _check_decide(step: WorkingStep, workflow: Workflow, findings: Findings) -> 
             findings.warning(step.mark_of("transitions", value), "transition", message, nearest(value, options))
 
 
-def possible_values(path: list[str], step: Step, workflow: Workflow) -> tuple[str, ...]:
+def possible_values(path: list[str], step: BaseStep, workflow: Workflow) -> tuple[str, ...]:
     """The string forms of all values that a path may have, where a declaration says; else none."""
     match path:
         case ["result", *rest]:
-            owner: Step | None = step
+            owner: BaseStep | None = step
         case ["steps", name, "result", *rest]:
             owner = workflow.step(name)
         case ["inputs", name]:
             return _input_values(workflow.inputs.get(name))
         case _:
             return ()
-    if owner is None or isinstance(owner, (SwitchStep, EndStep)) or owner.result is None or not owner.result.ready:
+    if not isinstance(owner, WorkingStep) or owner.result is None or not owner.result.ready:
         return ()
     schema: Any = owner.result.checker.schema
     for segment in rest:

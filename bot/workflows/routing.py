@@ -15,8 +15,8 @@ from bot.workflows.slots import SEGMENTS_MAX, Slot
 #: where a frame ends; as a target of a route it is no step
 END = "end"
 
-#: an expression, read as CEL when the file is bound
-ConditionText = Annotated[str, Field(min_length=1), Slot.CONDITION]
+#: an expression, or none; read as CEL when the file is bound
+ConditionText = Annotated[Annotated[str, Field(min_length=1)] | None, Slot.CONDITION]
 
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)+|outcome|preferred_label")
 #: first words of a `decide`; `result` is the step's own
@@ -66,7 +66,7 @@ class Case(Node):
 
     NOUN: ClassVar[str] = "a route"
 
-    when: ConditionText | None = Field(None, description="CEL; left out on the last, which is the default")
+    when: ConditionText = Field(None, description="CEL; left out on the last, which is the default")
     to: Target = Field(description="a step of the same frame, or `end`")
 
     @property

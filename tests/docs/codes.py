@@ -15,14 +15,19 @@ _CODE = re.compile(r"[a-z]+(?:_[a-z0-9]+)*")
 
 FINDINGS: Mapping[str, str] = {
     "command_word": "a value in a command that is not one word of its own, or that would be code there; use `env:`",
+    "condition": "a condition that is not CEL; the message shows the place with a caret",
+    "context": "an entry of `context` that names no value that a step gives",
+    "context_key": "nothing writes this key of the run context, or nothing that can run before",
+    "decide": "`decide` is a path, as `result.risk`",
     "duplicate_id": "two steps of one workflow have one id",
-    "duplicate_name": "an agent and a workflow, or two workflows, have one name",
+    "duplicate_name": "an agent and a workflow, two workflows, two fields, or a param and an input have one name",
     "duration": "durations are a number and a unit: `60s`, `5m`, `2h`, `3d`",
     "empty": "a key that needs a value has an empty one",
     "file_too_large": "a configuration file is larger than is read",
     "handle": "`mention` holds something that is no handle",
     "ignored_file": "a file below `.github/bot/workflows/` that is not read (a warning)",
-    "missing_file": "a `prompt` names a file that is not there",
+    "input_default": "the default of an input is not what the input takes",
+    "missing_file": "a `prompt` or `schema` names a file that is not there",
     "missing_key": "a key that is needed is missing",
     "model": "a model is written as `provider:name`",
     "modifier": "the key exists and means nothing here",
@@ -32,12 +37,15 @@ FINDINGS: Mapping[str, str] = {
     "not_a_file": "a folder stands where a file should",
     "not_available": "part of the language, and not part of this version",
     "not_utf8": "the file is not UTF-8",
-    "one_of": "an agent has exactly one of `model` and `runner`",
+    "one_of": "exactly one of several keys is needed: `model` or `runner`, `schema` or `fields`, `next` or `decide`",
     "option": "the value is none of those that are possible",
     "path_outside": "a path leads outside `.github/bot/`",
+    "pattern": "a regular expression that cannot be read; its syntax is that of RE2",
     "range": "a number is too small or too large",
     "reserved_name": "the name belongs to the language or to the engine",
-    "step_kind": "a step has exactly one key that names its kind: `agent` or `run`",
+    "route": "a route leads to no step of the same frame, or its list of cases has no order",
+    "schema": "a schema file that is neither a JSON Schema nor the short form",
+    "step_kind": "a step has exactly one key that names its kind: `agent`, `run`, `switch` or `end`",
     "submodule": "a submodule stands where a file should",
     "symlink": "a symlink stands where a file should",
     "template_depth": "the path goes deeper than the value, or has too many segments",
@@ -45,15 +53,19 @@ FINDINGS: Mapping[str, str] = {
     "template_syntax": "`${{` that is no reference; a literal one is written `$${{`",
     "too_many_bytes": "the configuration is too large in all",
     "too_many_files": "there are too many files below `.github/bot/`",
+    "transition": "a value of `decide` that no transition says what follows; or (a warning) one that never comes",
     "type_mismatch": "text, number, list or mapping where another of them is expected",
     "unknown_agent": "a step names an agent that is not in the roster",
     "unknown_default": "`default` names neither an agent nor a workflow",
     "unknown_field": "the template names a field that the namespace does not have",
+    "unknown_input": "`inputs.<name>` is not declared by the workflow",
     "unknown_key": "no such key; the nearest one is suggested",
+    "unknown_name": "a word in a condition that nothing has, so that it is always false (a warning)",
     "unknown_param": "`params.<name>` is not declared by the workflow",
     "unknown_provider": "no such provider of models",
     "unknown_runner": "no such runner",
-    "unknown_step": "`steps.<id>` is no step above this one",
+    "unknown_step": "`steps.<id>` is no step that can have run before this one",
+    "unreachable": "no route leads to the step",
     "version": "`version` is `1`",
     "yaml_alias": "an alias without its anchor, inside itself, or one that expands too far",
     "yaml_character": "a character that YAML does not allow",
@@ -104,7 +116,7 @@ FAILURES: Mapping[str, str] = {
 }
 
 #: call → which of its arguments is the code
-_FINDING_CALLS = {"fault": 0, "error": 1, "warning": 1, "_Stop": 1, "Fault": 0, "Finding": 4, "_finding": 1}
+_FINDING_CALLS = {"fault": 0, "error": 1, "warning": 1, "_Stop": 1, "Fault": 0, "Finding": 4, "_finding": 1, "_add": 2}
 _FAILURE_CALLS = {"UserError": 0, "Failed": 0}
 #: modules that return findings as tuples of code, message and hint
 _TUPLES = {"shape.py", "slots.py", "template.py", "yaml_faults.py"}
