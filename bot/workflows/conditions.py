@@ -189,7 +189,7 @@ def _syntax(text: str, message: str) -> Fault:
     lines = text.split("\n")
     offset = sum(len(one) + 1 for one in lines[: line - 1]) + column - 1
     hint = "text stands in quotes, `==` compares, `&&` and `||` join"
-    return Fault("condition", f"this is no condition: {told}", hint, min(offset, max(0, len(text) - 1)))
+    return Fault("condition", f"this is no condition: {told}", hint, min(offset, len(text)))
 
 
 def _failure(error: Exception) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
+from urllib.parse import unquote
 
 from bot.workflows.linear import pattern_fault, search
 from bot.workflows.loader import Path
@@ -30,19 +31,18 @@ def schema_faults(schema: Any) -> list[tuple[Path, Fault]]:
     except jsonschema.SchemaError as error:
         fault = Fault("schema", f"this is no JSON Schema: {error.message[:200]}", "see json-schema.org", 0)
         return [(tuple(error.absolute_path), fault)]
-    found = list(_forbidden(schema, ()))
+    except RecursionError:
+        return [((), Fault("schema", "the schema is nested too deep", "nest less", 0))]
+    found = list(_forbidden(schema))
     if not found:
-        try:
-            compile_schema(schema)({})
-        except RecursionError:
+        endless = any("without end" in one.expected for one in compile_schema(schema)({}))
+        if endless:
             found.append(((), Fault("schema", "the schema refers to itself without end", "mend its `$ref`", 0)))
-        except LookupError as error:
-            found.append(((), Fault("schema", f"a `$ref` leads nowhere: {error}", "mend the `$ref`", 0)))
     return found
 
 
-def _forbidden(schema: Any, path: Path) -> Iterator[tuple[Path, Fault]]:
-    todo: list[tuple[Any, Path]] = [(schema, path)]
+def _forbidden(schema: Any) -> Iterator[tuple[Path, Fault]]:
+    todo: list[tuple[Any, Path]] = [(schema, ())]
     while todo:
         one, at = todo.pop()
         if isinstance(one, list):
@@ -61,10 +61,28 @@ def _forbidden(schema: Any, path: Path) -> Iterator[tuple[Path, Fault]]:
                 yield here, Fault("schema", f"`{key}` is not read here", _REFUSED[key], 0)
             elif key == "$ref" and isinstance(inner, str) and not inner.startswith("#"):
                 yield here, Fault("schema", f"`{inner[:80]}` leads out of the file", "put it below `$defs`", 0)
+            elif key == "$ref" and not _leads(schema, inner):
+                yield here, Fault("schema", f"`{inner}` leads nowhere", "write it as `#/$defs/name`", 0)
+            elif key == "$id" and at:
+                yield here, Fault("schema", "`$id` is not read below the root", "remove it", 0)
             elif key == "pattern" and isinstance(inner, str) and (reason := pattern_fault(inner)):
                 yield here, Fault("schema", f"`pattern` is no regular expression: {reason}", "it takes RE2's syntax", 0)
             else:
                 todo.append((inner, here))
+
+
+def _leads(schema: Any, reference: Any) -> bool:
+    """Whether a reference within the file leads to a schema. Source: RFC 6901 for what follows the `#`."""
+    value = schema
+    for escaped in unquote(str(reference)[1:]).split("/")[1:]:
+        segment = escaped.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and segment.isdigit() and int(segment) < len(value):
+            value = value[int(segment)]
+        elif isinstance(value, dict) and segment in value:
+            value = value[segment]
+        else:
+            return False
+    return isinstance(value, (dict, bool)) and str(reference)[1:2] in ("", "/")
 
 
 def compile_schema(schema: Mapping[str, Any]) -> SchemaCheck:
@@ -78,6 +96,12 @@ def compile_schema(schema: Mapping[str, Any]) -> SchemaCheck:
     validator = kind(schema, registry=referencing.Registry())
 
     def check(value: Any) -> list[Violation]:
+        try:
+            return fit(value)
+        except RecursionError:
+            return [Violation("", "what a schema asks for that does not refer to itself without end")]
+
+    def fit(value: Any) -> list[Violation]:
         errors = list(validator.iter_errors(value))
         nulls = [error for error in errors if error.instance is None and _in_object(error.absolute_path)]
         if nulls:
