@@ -52,8 +52,9 @@ class _Use:
 
 def check_references(workflow: Workflow, graph: Graph, agents: Mapping[str, Agent], findings: Findings) -> None:
     """Rules 3 to 5 of *Checked before anything runs*: one finding for each step and name, the first or the worst."""
+    written = _producers(workflow)
     for step in workflow.steps:
-        checks = _Checks(workflow, graph, step)
+        checks = _Checks(workflow, graph, step, written)
         for use in _uses(step, agents):
             checks.take(use)
         checks.report(findings)
@@ -111,10 +112,11 @@ def _conditions(condition: Condition, mark: Mark, *, after: bool = False, in_ver
 class _Checks:
     """The references of one step."""
 
-    def __init__(self, workflow: Workflow, graph: Graph, step: Step) -> None:
+    def __init__(self, workflow: Workflow, graph: Graph, step: Step, produced: Mapping[str, list[str]]) -> None:
         self._workflow = workflow
         self._graph = graph
         self._step = step
+        self._produced = produced
         self._found: dict[tuple[str, str], tuple[bool, Mark, str, str, str]] = {}
 
     def report(self, findings: Findings) -> None:
@@ -243,14 +245,12 @@ class _Checks:
         """A key of the run context: somebody writes it, and can have run before."""
         if is_engine_key(key) or use.lenient:
             return
-        producers = [
-            step.id
-            for step in self._workflow.steps
-            if any(one == key or (use.form == "condition" and one.startswith(f"{key}.")) for one in _written(step))
-        ]
+        producers = self._produced.get(key, [])
+        if not producers and use.form == "condition":
+            # in a condition dotted keys are nested, so that `ctx.a` holds `a.b`
+            producers = [step for one, steps in self._produced.items() if one.startswith(f"{key}.") for step in steps]
         if not producers:
-            known = [one for step in self._workflow.steps for one in _written(step)]
-            hint = meant(key, known) or f"let a step before it have `writes: [{key}]`"
+            hint = meant(key, self._produced) or f"let a step before it have `writes: [{key}]`"
             message = f"no step writes `{key}`"
             self._add(use, f"ctx.{key}", "context_key", message, hint, error=use.form != "token")
         elif not (use.after and self._step.id in producers) and not self._before(producers):
@@ -259,6 +259,15 @@ class _Checks:
 
     def _before(self, producers: list[str]) -> bool:
         return any(self._graph.leads_to(one, self._step.id) for one in producers)
+
+
+def _producers(workflow: Workflow) -> dict[str, list[str]]:
+    """By each key that an author named: the steps that write it."""
+    found: dict[str, list[str]] = {}
+    for step in workflow.steps:
+        for key in _written(step):
+            found.setdefault(key, []).append(step.id)
+    return found
 
 
 def _written(step: Step) -> tuple[str, ...]:
