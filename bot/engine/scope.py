@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from bot.engine.values import LABEL, RunContext
@@ -17,12 +16,10 @@ OUTPUT_MAX = 65_536
 OUTCOMES = {AttemptState.SUCCESS: "success", AttemptState.FAIL: "fail", AttemptState.SKIPPED: "skipped"}
 
 
-def scope(
-    rows: RunRows, workflow: Workflow, *, attempt: int, iteration: int = 0, agent: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Every namespace that templates may name. `steps.<id>` is the step's newest ended attempt.
+def scope(rows: RunRows, workflow: Workflow, *, attempt: int, iteration: int = 0) -> dict[str, Any]:
+    """Every namespace that templates may name, but `agent`. `steps.<id>` is the step's newest ended attempt.
 
-    `attempt` and `iteration` are those of the step that asks, `agent` its name and model where it is one.
+    `attempt` and `iteration` are those of the step that asks.
     """
     context = RunContext.of(rows.values, workflow.goal)
     return {
@@ -41,7 +38,6 @@ def scope(
         "steps": _steps(rows, context),
         "ctx": context.newest,
         "loop": {"index": iteration},
-        **({"agent": dict(agent)} if agent is not None else {}),
     }
 
 

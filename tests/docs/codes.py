@@ -88,8 +88,11 @@ FAILURES: Mapping[str, str] = {
     "budget_exceeded": "a limit of dollars, tokens or requests was reached",
     "command_failed": "the command of a `run` step ended with an exit code other than 0",
     "command_value": "a value for a command begins with `-`, or holds what a command cannot",
+    "context_missing": "what a step's `context` names has no value: nothing made it, or on a branch not taken",
+    "decide_missing": "the path of a `decide` has no value",
     "empty_answer": "the model or program answered nothing",
     "empty_command": "the command is empty",
+    "ended": "a step of kind `end` says that the run has failed",
     "env_name": "a variable's name that no process can have",
     "env_not_exported": "`env:` names a variable of the engine that the operator has not opened",
     "env_unset": "`env:` names an open variable that is not set",
@@ -98,26 +101,32 @@ FAILURES: Mapping[str, str] = {
     "github_unavailable": "GitHub gave no answer for 15 minutes",
     "input_failed": "a required exec input failed; the model was not called",
     "internal_error": "a bug of ours; the log has the traceback",
+    "loop_exhausted": "a route that leads back was taken as often as `loop.max` allows",
     "missing_program": "the program of a `run` step is not there",
     "model_refused": "the provider refused the request",
     "model_unauthorised": "the provider refused the key",
     "model_unavailable": "the model does not exist, or this instance has no key for it",
+    "no_transition": "the value of a `decide` has no transition",
     "not_possible_here": "the instance cannot do it (isolation, a program); its operator is told how to mend that",
     "nul_in_command": "a command holds a NUL character",
     "nul_in_env": "a variable holds a NUL character",
     "prompt_too_large": "the prompt does not fit; the three largest blocks are named, nothing was cut",
     "quota_exhausted": "the provider's quota is used up; it is not tried again",
+    "result_mismatch": "the result does not fit its declaration: the path, and what was expected there",
+    "result_missing": "there is no result where one is declared and required",
     "run_timed_out": "the minutes of the run are over",
     "template_undefined": "a reference has no value and no `??`; the model was not called",
     "timeout": "the step did not end in its time",
+    "transient": "a passing fault of the other side outlasted every retry",
     "unknown_provider": "the model's name names no provider",
     "unknown_runner": "no such runner",
     "unknown_workflow": "the configuration no longer has what was asked for",
+    "writes_error": "the output lacks a key that `writes` names",
 }
 
 #: call → which of its arguments is the code
 _FINDING_CALLS = {"fault": 0, "error": 1, "warning": 1, "_Stop": 1, "Fault": 0, "Finding": 4, "_finding": 1, "_add": 2}
-_FAILURE_CALLS = {"UserError": 0, "Failed": 0}
+_FAILURE_CALLS = {"UserError": 0, "Failed": 0, "RouteFault": 0, "_failed": 1, "_exhausted": 1, "Route": 2}
 #: modules that return findings as tuples of code, message and hint
 _TUPLES = {"shape.py", "slots.py", "template.py", "yaml_faults.py"}
 

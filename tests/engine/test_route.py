@@ -25,7 +25,8 @@ S, F, SKIPPED = AttemptState.SUCCESS, AttemptState.FAIL, AttemptState.SKIPPED
 def steps(text: str) -> tuple[Step, ...]:
     """The steps of a workflow; `text` is the list under `steps:`."""
     indented = "\n".join(f"      {line}" for line in text.strip("\n").splitlines())
-    workflow = load({".github/bot.yml": f"version: 1\nworkflows:\n  w:\n    steps:\n{indented}\n"}).workflow_for("w")
+    head = 'version: 1\nagents: {ask: {model: "demo:echo"}}\nworkflows:\n  w:\n    steps:\n'
+    workflow = load({".github/bot.yml": f"{head}{indented}\n"}).workflow_for("w")
     assert workflow is not None
     return workflow.steps
 
