@@ -73,6 +73,7 @@ def test_what_holds(text: str) -> None:
         ("steps.test.result.risk == 'low'", ("steps.test.result.risk",)),
         ("ctx.none == 'x' && ctx.nix == 'y'", ("ctx.none", "ctx.nix")),
         ("nobody", ("nobody",)),
+        ("has(ctx.nix) || ctx.none == 'x'", ("ctx.none",)),
     ],
 )
 def test_what_is_missing_makes_it_false_and_is_recorded(text: str, missing: tuple[str, ...]) -> None:
