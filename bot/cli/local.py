@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bot.context import Anchor, PinnedComment, ThreadSnapshot, read_thread
@@ -91,7 +92,13 @@ class _Reader:
         return CommentPage(items[(page - 1) * per_page : page * per_page], last)
 
 
-def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapping[str, str]) -> RunRows:
+def rows(
+    file: ThreadFile,
+    workflow: str,
+    params: Mapping[str, str],
+    files: Mapping[str, str],
+    inputs: Mapping[str, object] = MappingProxyType({}),
+) -> RunRows:
     """The rows of one run, in memory only."""
     now = datetime.now(UTC)
     repository, issue = file.repository, file.issue
@@ -127,6 +134,7 @@ def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapp
         request=file.request,
         command=workflow,
         params=dict(params),
+        inputs=dict(inputs),
         trigger=trigger,
         issue=issue_values(issue),
         created_at=now,

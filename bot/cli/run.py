@@ -40,7 +40,7 @@ from bot.settings import Settings
 from bot.steps import perform_agent, perform_run, read_result, result_file
 from bot.store import Store, open_store, runs, snapshots
 from bot.store.runs import RunRows
-from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, builtin_files, load
+from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, bind, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
 
 
@@ -51,6 +51,7 @@ def run(
         Path, typer.Option(help="A repository; its files are configuration and workspace.", exists=True)
     ] = Path(),
     param: Annotated[list[str] | None, typer.Option(help="key=value, repeatable.")] = None,
+    given: Annotated[list[str] | None, typer.Option("--input", help="key=value, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask no model: print what it would be given.")] = False,
 ) -> None:
     """Run a workflow here and print what it says; with --dry-run print the prompts instead of asking models."""
@@ -66,7 +67,7 @@ def run(
         raise UserError(
             "unknown_workflow", f"`{workflow}` is neither an agent nor a workflow here", f"there are: {known}"
         )
-    transient = rows(file, workflow, _params(param or (), chosen), files)
+    transient = rows(file, workflow, _params(param or (), chosen), files, _inputs(given or (), chosen))
     if not asyncio.run(_play(found, file, configuration, chosen, transient, config, dry_run)):
         raise typer.Exit(1)
 
@@ -80,6 +81,20 @@ def _params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
             raise UserError("unknown_param", f"`{each}` names no param of this workflow", f"declared: {known}")
         params[key] = value
     return params
+
+
+def _inputs(given: Sequence[str], workflow: Workflow) -> Mapping[str, object]:
+    words: dict[str, str] = {}
+    for each in given:
+        key, sign, value = each.partition("=")
+        if not sign:
+            raise UserError("unknown_input", f"`{each}` is no `key=value`", "write `--input key=value`")
+        words[key] = value
+    bound = bind(workflow.inputs, words)
+    if bound.violations:
+        told = "; ".join(f"{each.kind}: {each.message}" for each in bound.violations)
+        raise UserError(bound.violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")
+    return bound.values
 
 
 @dataclass(frozen=True, slots=True)

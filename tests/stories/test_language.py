@@ -184,3 +184,41 @@ async def test_a_back_reference_without_a_value_fails_the_step(tmp_path: Path) -
         await stage.says("ana", "@bot look")
         (told,) = stage.replies()
     assert "`two` failed: `context_missing` `one` in the `context` of `two` has no value" in told
+
+
+SIGNED = f"""{HEAD}
+  ship:
+    params: {{base: main}}
+    inputs:
+      area: {{type: enum, options: [api, web]}}
+      count: {{type: number, min: 1, max: 3, default: 1}}
+      force: {{type: bool, required: false}}
+    steps:
+      - id: ship
+        run: printf '%s %s %s %s' "$AREA" "$COUNT" "$BASE" "$TEXT"
+        env:
+          AREA: "${{{{ inputs.area }}}}"
+          COUNT: "${{{{ inputs.count }}}}"
+          BASE: "${{{{ params.base }}}}"
+          TEXT: "${{{{ trigger.text }}}}"
+"""
+
+
+async def test_typed_inputs_are_bound_from_the_command(tmp_path: Path) -> None:
+    """Parsed to their types; params beside them; the first other word begins the free text."""
+    async with open_stage(tmp_path, {".github/bot.yml": SIGNED}) as stage:
+        await stage.says("ana", "@bot ship area=api count=2 base=dev the rest area=web")
+        (told,) = stage.replies()
+        assert told.startswith("```text\napi 2 dev the rest area=web\n```")
+
+
+async def test_inputs_that_do_not_fit_are_refused_with_all_reasons(tmp_path: Path) -> None:
+    """Together, each with its class; nothing runs."""
+    async with open_stage(tmp_path, {".github/bot.yml": SIGNED}) as stage:
+        asked = await stage.says("ana", "@bot ship count=7 force=perhaps colour=red")
+        (told,) = stage.replies()
+        assert "Nothing was started" in told
+        for kind in ("missing_required", "range", "type_mismatch", "unknown_input"):
+            assert f"- `{kind}`: " in told
+        assert stage.reactions(asked) == ["confused"]
+        assert await stage.bot.store.read(lambda session: session.exec(select(Run)).all()) == []
