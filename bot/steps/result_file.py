@@ -36,7 +36,10 @@ def read_result(path: Path) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        return file.read(READ_MAX + 1).decode("utf-8", "replace")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(READ_MAX + 1).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
