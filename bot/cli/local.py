@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bot.context import Anchor, PinnedComment, ThreadSnapshot, read_thread
@@ -14,9 +15,11 @@ from bot.dispatch import is_builtin_only, issue_values
 from bot.errors import UserError
 from bot.github import parse
 from bot.model.role import Role
+from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account, Comment, CommentPage, Issue, Repository
+from bot.store import Session
 from bot.store.runs import RunRows
-from bot.store.tables import Dispatch, Frame, Run, Snapshot, Thread
+from bot.store.tables import Delivery, Dispatch, Frame, Run, Snapshot, Thread
 
 _SHAPE = 'a thread file is {"issue": {…}, "comments": [{…}, …]} in the shapes of GitHub\'s REST API'
 
@@ -89,7 +92,13 @@ class _Reader:
         return CommentPage(items[(page - 1) * per_page : page * per_page], last)
 
 
-def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapping[str, str]) -> RunRows:
+def rows(
+    file: ThreadFile,
+    workflow: str,
+    params: Mapping[str, str],
+    files: Mapping[str, str],
+    inputs: Mapping[str, object] = MappingProxyType({}),
+) -> RunRows:
     """The rows of one run, in memory only."""
     now = datetime.now(UTC)
     repository, issue = file.repository, file.issue
@@ -125,11 +134,13 @@ def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapp
         request=file.request,
         command=workflow,
         params=dict(params),
+        inputs=dict(inputs),
         trigger=trigger,
         issue=issue_values(issue),
         created_at=now,
     )
     run = Run(
+        state=RunState.RUNNING,
         dispatch_id=dispatch.id,
         thread_id=thread.id,
         snapshot_id=snapshot.id,
@@ -140,3 +151,22 @@ def rows(file: ThreadFile, workflow: str, params: Mapping[str, str], files: Mapp
         started_at=now,
     )
     return RunRows(run, dispatch, thread, snapshot, [Frame(run_id=run.id)], [])
+
+
+def keep(session: Session, made: RunRows) -> None:
+    """Put the rows of a local run into a database of its own, so that the engine's own walk serves it."""
+    delivery = Delivery(
+        id=made.dispatch.delivery_id,
+        app_id=0,
+        guid="local",
+        content_key="local",
+        event="local",
+        action="",
+        repository_id=made.thread.repository_id,
+        body=b"",
+        received_at=made.dispatch.created_at,
+        state=DeliveryState.PLANNED,
+    )
+    for row in (delivery, made.thread, made.snapshot, made.dispatch, made.run, *made.frames):
+        session.add(row)
+        session.flush()

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,24 +18,29 @@ import typer
 
 from bot.app import providers
 from bot.cli.console import console, err, out, settings
-from bot.cli.local import ThreadFile, rows
+from bot.cli.local import ThreadFile, keep, rows
 from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
+from bot.engine import commit
 from bot.engine.assembly import Bench, Environment, assemble_step
+from bot.engine.commit import Begun, Terms
+from bot.engine.delivered import delivered
 from bot.engine.grant import environment, own_variables, step_limits
+from bot.engine.graph import End
+from bot.engine.judge import judged
 from bot.engine.scope import scope
 from bot.errors import UserError
 from bot.model.outcome import Done, Failed, Outcome, Usage
 from bot.model.role import Role
-from bot.model.state import AttemptState
+from bot.model.state import RunState
 from bot.model.thread import Account
 from bot.publish import Redactor
 from bot.runners import Runners
 from bot.settings import Settings
-from bot.steps import perform_agent, perform_run
+from bot.steps import perform_agent, perform_run, read_result, result_file
+from bot.store import Store, open_store, runs, snapshots
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt
-from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, builtin_files, load
+from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, bind, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
 
 
@@ -45,6 +51,7 @@ def run(
         Path, typer.Option(help="A repository; its files are configuration and workspace.", exists=True)
     ] = Path(),
     param: Annotated[list[str] | None, typer.Option(help="key=value, repeatable.")] = None,
+    given: Annotated[list[str] | None, typer.Option("--input", help="key=value, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask no model: print what it would be given.")] = False,
 ) -> None:
     """Run a workflow here and print what it says; with --dry-run print the prompts instead of asking models."""
@@ -60,7 +67,7 @@ def run(
         raise UserError(
             "unknown_workflow", f"`{workflow}` is neither an agent nor a workflow here", f"there are: {known}"
         )
-    transient = rows(file, workflow, _params(param or (), chosen), files)
+    transient = rows(file, workflow, _params(param or (), chosen), files, _inputs(given or (), chosen))
     if not asyncio.run(_play(found, file, configuration, chosen, transient, config, dry_run)):
         raise typer.Exit(1)
 
@@ -74,6 +81,20 @@ def _params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
             raise UserError("unknown_param", f"`{each}` names no param of this workflow", f"declared: {known}")
         params[key] = value
     return params
+
+
+def _inputs(given: Sequence[str], workflow: Workflow) -> Mapping[str, object]:
+    words: dict[str, str] = {}
+    for each in given:
+        key, sign, value = each.partition("=")
+        if not sign:
+            raise UserError("unknown_input", f"`{each}` is no `key=value`", "write `--input key=value`")
+        words[key] = value
+    bound = bind(workflow.inputs, words)
+    if bound.violations:
+        told = "; ".join(f"{each.kind}: {each.message}" for each in bound.violations)
+        raise UserError(bound.violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")
+    return bound.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +139,54 @@ async def _play(
             await asyncio.to_thread(_copy, config, folder / "workspace"),
             dry_run,
         )
-        for step in workflow.steps:
+        return await _walk(local, folder)
+
+
+async def _walk(local: _Local, folder: Path) -> bool:
+    """Every step as the engine has it, on a database of this run's own. Whether the run succeeded."""
+    store = open_store(f"sqlite:///{folder / 'run.db'}")
+    ends: list[End] = []
+    terms = Terms(
+        local.configuration,
+        local.workflow,
+        local.configuration.budget_for(local.workflow),
+        local.settings.max_usd_day,
+        lambda _session, _rows, end: ends.append(end),
+        lambda _session, _rows, _step, _attempt: None,
+    )
+    run_id = local.rows.run.id
+    try:
+        await store.write(lambda session: keep(session, local.rows))
+        begun = await store.write(lambda session: commit.advance(session, run_id, terms, _now()))
+        while begun is not None:
+            step = begun.step
             err(f"{step.id} ({step.kind}) …")
             with console(stderr=True).status(f"{step.id} is under way"):
-                outcome = await _step(local, step)
-            if not _record(local, step, outcome):
-                return False
+                outcome = await _step(local, begun, store)
+            _tell(step, outcome)
+            begun = await store.write(partial(commit.record, begun=begun, outcome=outcome, terms=terms, now=_now()))
+        rows = await store.read(lambda session: runs.rows(session, run_id))
+    finally:
+        await store.close()
+    return _told_end(rows, ends)
+
+
+def _told_end(rows: RunRows, ends: list[End]) -> bool:
+    """Say what no step has said yet: the message of an `end`, or why the run stopped."""
+    last = rows.attempts[-1] if rows.attempts else None
+    if not ends:  # a fault that the service would wait out
+        return False
+    if ends[0].state is not RunState.SUCCEEDED:
+        if last is None or not last.error or last.route.get("code"):
+            err(ends[0].reason)
+        return False
+    if last is not None and last.kind == "end" and last.output:
+        out(last.output.rstrip("\n"))
     return True
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def _real_tmp() -> str:
@@ -142,35 +204,50 @@ def _copy(config: Path, target: Path) -> Workspace:
     return Workspace(target, None, "read")
 
 
-async def _step(local: _Local, step: Step) -> Outcome:
-    found = local.settings
+async def _step(local: _Local, begun: Begun, store: Store) -> Outcome:
+    found, step, rows = local.settings, begun.step, begun.rows
     bot = local.configuration.bot
 
     def resolve(names: Mapping[str, str | None]) -> dict[str, str]:
         return environment(names, found.export_env, os.environ)
 
-    env = {**resolve(bot.workspace.env), **own_variables(local.rows, step, local.workspace)}
-    values = scope(local.rows, local.workflow, attempt=1)
+    env = {**resolve(bot.workspace.env), **own_variables(rows, step, local.workspace)}
+    values = scope(rows, local.workflow, attempt=begun.attempt.number, iteration=begun.attempt.iteration)
     try:
         match step:
             case RunStep():
-                return await perform_run(
-                    step.argv(values).argv,
-                    cwd=local.workspace.path,
-                    env={**env, **resolve(step.environment(values))},
-                    timeout=step.timeout,
-                    sandbox=local.sandbox,
-                    where=str(step.mark),
-                )
+                async with result_file() as file:
+                    outcome = await perform_run(
+                        step.argv(values).argv,
+                        cwd=local.workspace.path,
+                        env={**env, "BOT_RESULT_FILE": str(file), **resolve(step.environment(values))},
+                        timeout=step.timeout,
+                        sandbox=local.sandbox,
+                        where=str(step.mark),
+                        writable=(file.parent,),
+                    )
+                    return judged(step, outcome, read_result(file))
             case AgentStep():
-                return await _ask(local, step, env, values, resolve)
+                outcome = await _ask(local, begun, step, env, values, resolve, store)
+                return outcome if local.dry_run else judged(step, outcome)
+            case _:  # passed by `commit` without anybody's work
+                raise TypeError(f"a step of kind {step.kind} is not performed")
     except UserError as error:
         return Failed(error.code, error.message, error.hint, stderr=error.detail)
 
 
 async def _ask(
-    local: _Local, step: AgentStep, env: Mapping[str, str], values: Mapping[str, object], resolve: Environment
+    local: _Local,
+    begun: Begun,
+    step: AgentStep,
+    env: Mapping[str, str],
+    values: Mapping[str, object],
+    resolve: Environment,
+    store: Store,
 ) -> Outcome:
+    async def read_blob(digest: str) -> bytes:
+        return await store.read(lambda session: snapshots.get_blob(session, digest))
+
     agent = local.configuration.agents[step.agent]
 
     async def role_of(account: Account) -> Role:
@@ -185,7 +262,7 @@ async def _ask(
     )
     context = await assemble_step(
         bench,
-        local.rows,
+        begun.rows,
         local.configuration,
         local.workflow,
         step,
@@ -194,38 +271,35 @@ async def _ask(
         role_of=role_of,
         workspace=local.workspace,
         env=env,
-        scope=values,
+        scope={**values, "agent": {"name": step.agent, "model": agent.model or ""}},
         resolve=resolve,
+        handed=await delivered(begun.rows, local.workflow, step, read_blob),
     )
     if local.dry_run:
         out(f"{context.system}\n{context.prompt}")
         tokens = context.manifest.tokens
         return Done(f"(dry run: {step.agent} was not asked; its prompt has about {tokens:,} tokens)", usage=Usage())
     limits = step_limits(
-        step, local.configuration.budget_for(local.workflow).within(Budget()), local.rows.attempts, step.timeout
+        step, local.configuration.budget_for(local.workflow).within(Budget()), begun.rows.attempts, step.timeout
     )
     return await perform_agent(
-        step.agent, agent, context, limits=limits, cwd=local.workspace.path, env=env, runners=local.runners
+        step.agent,
+        agent,
+        context,
+        limits=limits,
+        cwd=local.workspace.path,
+        env=env,
+        runners=local.runners,
+        schema=step.result.checker.schema if step.result is not None else None,
     )
 
 
-def _record(local: _Local, step: Step, outcome: Outcome) -> bool:
-    """Print what a step came to and keep it for the next; False where the run ends."""
-    now = datetime.now(UTC)
-    attempt = Attempt(
-        run_id=local.rows.run.id,
-        frame_id=local.rows.root.id,
-        step=step.id,
-        kind=step.kind,
-        number=1,
-        started_at=now,
-        ended_at=now,
-    )
-    local.rows.attempts.append(attempt)
+def _tell(step: Step, outcome: Outcome) -> None:
+    """Print what a step came to: its output, or why there is none."""
     if isinstance(outcome, Done):
-        attempt.state, attempt.output, attempt.exit_code = AttemptState.SUCCESS, outcome.output, outcome.exit_code
-        out((outcome.output or "").rstrip("\n"))
-        return True
+        if outcome.output:
+            out(outcome.output.rstrip("\n"))
+        return
     if isinstance(outcome, Failed):
         err(f"{step.id} failed: {outcome.code}: {outcome.message}")
         for line in (outcome.stderr, outcome.hint):
@@ -233,4 +307,3 @@ def _record(local: _Local, step: Step, outcome: Outcome) -> bool:
                 err(line)
     else:
         err(f"{step.id}: {outcome.message}; try again later")
-    return False

@@ -6,6 +6,7 @@ The flow: `read_thread` (at most three reads; saved per anchor) → `authors_nee
 
 from __future__ import annotations
 
+from bot.context.ambient import Ambient, Finished, reference, rework_reason
 from bot.context.blocks import fence, fence_value
 from bot.context.inputs import ExecInput, InputResult, compute
 from bot.context.manifest import manifest_table
@@ -13,7 +14,7 @@ from bot.context.pages import ThreadReader
 from bot.context.pins import linked_comment, numbered, parse_index, render_index
 from bot.context.prompt import Request, RunFacts, assemble
 from bot.context.rows import pinned, stored
-from bot.context.rules import RULES
+from bot.context.rules import RULES, result_rules
 from bot.context.sanitise import Sanitised, sanitise
 from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVersion, ThreadSnapshot
 from bot.context.thread import read_thread
@@ -22,8 +23,10 @@ from bot.context.window import Selection, Shown, WindowPolicy, authors_needed, s
 
 __all__ = [
     "RULES",
+    "Ambient",
     "Anchor",
     "ExecInput",
+    "Finished",
     "InputResult",
     "Message",
     "Pin",
@@ -49,7 +52,10 @@ __all__ = [
     "parse_index",
     "pinned",
     "read_thread",
+    "reference",
     "render_index",
+    "result_rules",
+    "rework_reason",
     "sanitise",
     "select",
     "stored",

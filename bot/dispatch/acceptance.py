@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from bot.dispatch import quota
+from bot.dispatch import inputs, quota
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
@@ -124,6 +124,13 @@ def _dispatch(
     if (limit := quota.reached(session, thread, event.sender, limits, acceptance.now)) is not None:
         _tell_limit(session, thread, acceptance, asked, limit, speaker)
         return
+    workflow = configured.configuration.workflow_for(command.name)
+    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
+    if signed.violations:
+        body = note_body(inputs.told(command.name, signed.violations))
+        speaker.comment(session, thread, acceptance.slot(asked, "inputs"), purpose="error", body=body)
+        react(session, thread, acceptance, asked, "confused", speaker)
+        return
     snapshot = snapshots.keep(session, event.repository.id, configured.commit, configured.files, acceptance.now)
     dispatch = Dispatch(
         thread_id=thread.id,
@@ -138,7 +145,8 @@ def _dispatch(
         comment_count=event.issue.comment_count,
         request=event.text,
         command=command.name,
-        params=command.params,
+        params=dict(signed.params),
+        inputs=dict(signed.inputs),
         trigger=trigger(event, command),
         issue=issue_values(event.issue),
         created_at=acceptance.now,

@@ -39,13 +39,19 @@ class Command:
 
 
 def parse(
-    text: str, *, names: Mapping[str, Collection[str]], default: str, table: Sequence[Builtin] = BUILTINS
+    text: str,
+    *,
+    names: Mapping[str, Collection[str]],
+    default: str,
+    table: Sequence[Builtin] = BUILTINS,
+    signed: Collection[str] = (),
 ) -> Command:
     """Read the text of a mention.
 
     `names` are the agents and workflows, each with the keys that it takes as `key=value`. A built-in counts only if
     the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
-    words are params as long as their key is declared; the first other word begins the free text. Never raises.
+    words are params as long as their key is declared; the first other word begins the free text. For those of `signed`,
+    which declare their inputs, every key is taken: whoever binds them says which are unknown. Never raises.
     """
     builtin = _builtin(text, table)
     if builtin:
@@ -55,9 +61,9 @@ def parse(
     word = first[1] if first else ""
     name = known.get(word.casefold()) or known.get(word.rstrip(_SENTENCE_SIGNS).casefold())
     if first and name is not None:
-        params, rest = _params(text[first.end() :], names[name])
+        params, rest = _params(text[first.end() :], None if name in signed else names[name])
         return Command("named", name, params, rest)
-    params, rest = _params(text, names.get(default, ()))
+    params, rest = _params(text, None if default in signed else names.get(default, ()))
     return Command("default", default, params, rest, _suggest(text, word, known.values(), table))
 
 
@@ -74,11 +80,11 @@ def _builtin(text: str, table: Sequence[Builtin]) -> Command | None:
     return None
 
 
-def _params(text: str, declared: Collection[str]) -> tuple[dict[str, str], str]:
-    """Leading `key=value` words with declared keys, and what is left. A key given twice has its last value."""
+def _params(text: str, declared: Collection[str] | None) -> tuple[dict[str, str], str]:
+    """Leading `key=value` words with declared keys (None: any), and what is left. A key's last value counts."""
     params: dict[str, str] = {}
     position = 0
-    while (found := _PARAM.match(text, position)) and found["key"] in declared:
+    while (found := _PARAM.match(text, position)) and (declared is None or found["key"] in declared):
         quoted = found["double"] if found["double"] is not None else found["single"]
         plain = found["curly"] if found["curly"] is not None else found["bare"]
         params[found["key"]] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)

@@ -246,11 +246,12 @@ class Intake:
         long = len(event.text) + len(event.old_text or "") > THREAD_FROM
         found = await asyncio.to_thread(search) if long else search()
         names = {name: _declared(usable, name) for name in usable.names()}
+        signed = {name for name in names if _signed(usable, name)}
         roles = AskedRoles(client)
         looked = _Looked()
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
         for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS)
+            command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
             rules = Rules(_needed(configured, command), identity.login, allow_bots=usable.bot.allow_bots)
@@ -300,7 +301,13 @@ def _needed(configured: Configured, command: Command) -> Role:
 
 def _declared(usable: Configuration, name: str) -> tuple[str, ...]:
     workflow = usable.workflow_for(name)
-    return tuple(workflow.params) if workflow else ()
+    return (*workflow.params, *workflow.inputs) if workflow else ()
+
+
+def _signed(usable: Configuration, name: str) -> bool:
+    """Whether it declares inputs, so that a `key=value` word with another key is a mistake and no free text."""
+    workflow = usable.workflow_for(name)
+    return workflow is not None and bool(workflow.inputs)
 
 
 def _place(delivery: Delivery) -> tuple[str, datetime]:

@@ -31,7 +31,7 @@ def help_body(acceptance: Acceptance) -> str:
 def _offer(usable: Configuration, name: str) -> Offer:
     workflow = usable.workflow_for(name)
     assert workflow is not None, "names() names only what runs"
-    return Offer(name, workflow.description, tuple(workflow.params))
+    return Offer(name, workflow.description, (*workflow.params, *workflow.inputs))
 
 
 def did_you_mean(command: Command, acceptance: Acceptance) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.context import (
+    RULES,
     ExecInput,
     Request,
     RunFacts,
@@ -15,8 +16,10 @@ from bot.context import (
     authors_needed,
     compute,
     fence_value,
+    result_rules,
     select,
 )
+from bot.engine.delivered import Delivered
 from bot.model.context import Context
 from bot.model.role import Role
 from bot.model.thread import Account
@@ -24,6 +27,7 @@ from bot.runners import Call, Limits, Runners, prompt_bound
 from bot.store.runs import RunRows
 from bot.workflows import Agent, AgentStep, Configuration, Workflow
 from bot.workflows import ExecInput as Declared
+from bot.workflows.results import TAG
 from bot.workspace import Sandbox, Workspace
 
 Environment = Callable[[Mapping[str, str | None]], dict[str, str]]
@@ -55,8 +59,12 @@ async def assemble_step(
     env: Mapping[str, str],
     scope: Mapping[str, object],
     resolve: Environment,
+    handed: Delivered,
 ) -> Context:
-    """The context of one attempt. Raises `UserError` where a required input fails or the prompt is too large."""
+    """The context of one attempt; `handed` is what the run itself adds.
+
+    Raises `UserError` where a required input fails or the prompt is too large.
+    """
     bot = configuration.bot
     policy = WindowPolicy(
         count=bot.history_comment_count,
@@ -96,6 +104,12 @@ async def assemble_step(
         inputs=inputs,
         request=_request(rows),
         task=task,
+        run_context=handed.ambient.blocks(),
+        references=handed.references,
+        rework=handed.rework,
+        rules=RULES if step.result is None else RULES + result_rules(step.result.checker.schema, TAG),
+        fidelity=handed.ambient.level,
+        fidelity_reason=handed.ambient.reason,
         limit=bot.limits.prompt_tokens or _bound(bench, agent),
         warnings=warnings,
     )

@@ -10,17 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.engine import ledger
 from bot.engine.budget import Spent, exceeded
 from bot.engine.graph import Busy, End, Start, ready
-from bot.engine.scope import cut
 from bot.errors import Transient
-from bot.model.outcome import Done, Failed, Faulted, Outcome
+from bot.model.outcome import Failed, Outcome
 from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.store import Session, runs, snapshots, spending
 from bot.store.database import ring
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Run, Spend
 from bot.workflows import Budget, Configuration, Step, Workflow
+from bot.workflows.step import RoutingStep
 
 #: how long a start waits for GitHub's answer
 PATIENCE = timedelta(minutes=15)
@@ -54,42 +55,53 @@ class Begun:
 
 def advance(session: Session, run_id: str, terms: Terms, now: datetime) -> Begun | None:
     """Record the start of what follows, or the end; None when nothing is to be performed now."""
-    rows = runs.rows(session, run_id)
-    if rows.run.state is not RunState.RUNNING:
-        return None
-    following = _following(session, rows, terms, now)
-    match following:
-        case Busy():
-            return None
-        case End():
-            finish(session, rows, following, terms.say, now)
-            return None
-        case Start(not_before=wait) if wait is not None and wait > now:
-            runs.release(session, rows.run, now, wait)
-            return None
-        case Start(step=step_id, number=number):
-            step = next(s for s in terms.workflow.steps if s.id == step_id)
-            attempt = Attempt(
-                run_id=run_id,
-                frame_id=rows.root.id,
-                step=step_id,
-                kind=step.kind,
-                number=number,
-                started_at=now,
-            )
-            session.add(attempt)
-            if rows.dispatch.state is DispatchState.QUEUED:
-                rows.dispatch.state = follow(rows.dispatch.state, DispatchState.STARTED)
-                session.add(rows.dispatch)
-            session.flush()
-            rows.attempts.append(attempt)
-            return Begun(step, attempt, rows)
+    return _advance(session, runs.rows(session, run_id), terms, now)
+
+
+def _advance(session: Session, rows: RunRows, terms: Terms, now: datetime) -> Begun | None:
+    """The same on rows that are at hand. What needs nobody's work (skipped, `switch`, `end`) is passed at once."""
+    while rows.run.state is RunState.RUNNING:
+        following = _following(session, rows, terms, now)
+        match following:
+            case Busy():
+                return None
+            case End():
+                finish(session, rows, following, terms.say, now)
+            case Start(not_before=wait) if wait is not None and wait > now:
+                runs.release(session, rows.run, now, wait)
+            case Start():
+                step, attempt = _begin(session, rows, terms, following, now)
+                if not following.skip and not isinstance(step, RoutingStep):
+                    return Begun(step, attempt, rows)
+                ledger.settle_passed(session, rows, terms.workflow, step, attempt, following, now)
+                _said(session, rows, step, attempt, terms)
+    return None
+
+
+def _begin(session: Session, rows: RunRows, terms: Terms, start: Start, now: datetime) -> tuple[Step, Attempt]:
+    step = next(s for s in terms.workflow.steps if s.id == start.step)
+    attempt = Attempt(
+        run_id=rows.run.id,
+        frame_id=rows.root.id,
+        step=step.id,
+        kind=step.kind,
+        number=start.number,
+        iteration=start.iteration,
+        started_at=now,
+    )
+    session.add(attempt)
+    if rows.dispatch.state is DispatchState.QUEUED:
+        rows.dispatch.state = follow(rows.dispatch.state, DispatchState.STARTED)
+        session.add(rows.dispatch)
+    session.flush()
+    rows.attempts.append(attempt)
+    return step, attempt
 
 
 def _following(session: Session, rows: RunRows, terms: Terms, now: datetime) -> Start | End | Busy:
     if rows.run.cancelled_by:
         return End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}")
-    following = ready(terms.workflow.steps, [a for a in rows.attempts if a.frame_id == rows.root.id])
+    following = ready(terms.workflow.steps, ledger.own(rows), ledger.looked_at(rows, terms.workflow))
     if not isinstance(following, Start):
         return following
     if (reason := exceeded(terms.budget, Spent.of(rows.attempts))) is not None:
@@ -106,47 +118,19 @@ def _following(session: Session, rows: RunRows, terms: Terms, now: datetime) -> 
 
 def record(session: Session, begun: Begun, outcome: Outcome, terms: Terms, now: datetime) -> Begun | None:
     """Record an outcome with all that follows from it; returns the next attempt, already recorded as running."""
-    attempt = session.get_one(Attempt, begun.attempt.id)
+    rows = runs.rows(session, begun.attempt.run_id)
+    attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
     if attempt.state is AttemptState.RUNNING:
-        _settle(session, attempt, outcome, now)
+        ledger.settle(session, rows, terms.workflow, begun.step, attempt, outcome, now)
         _charge(session, begun, outcome, now)
         session.flush()
-        if isinstance(outcome, Done) and begun.step.publish is True:
-            terms.say_step(session, runs.rows(session, attempt.run_id), begun.step, attempt)
-    return advance(session, attempt.run_id, terms, now)
+        _said(session, rows, begun.step, attempt, terms)
+    return _advance(session, rows, terms, now)
 
 
-def _settle(session: Session, attempt: Attempt, outcome: Outcome, now: datetime) -> None:
-    attempt.ended_at = now
-    match outcome:
-        case Done():
-            attempt.state = follow(attempt.state, AttemptState.SUCCESS)
-            attempt.result = outcome.result
-        case Failed():
-            attempt.state = follow(attempt.state, AttemptState.FAIL)
-            attempt.error = {
-                "code": outcome.code,
-                "message": outcome.message,
-                "hint": outcome.hint,
-                "detail": outcome.stderr,
-            }
-        case Faulted():
-            attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
-            attempt.error = {"code": "transient", "message": outcome.message}
-            if outcome.retry_after is not None:
-                attempt.error["retry_after"] = str(outcome.retry_after)
-    if isinstance(outcome, Done | Failed):
-        attempt.exit_code, attempt.model = outcome.exit_code, outcome.model
-        attempt.output = None if outcome.output is None else cut(outcome.output)
-        texts = {"output": outcome.output or "", "stdout": outcome.stdout, "stderr": outcome.stderr}
-        attempt.streams = {
-            name: snapshots.put_blob(session, text.encode("utf-8", "replace"), now)
-            for name, text in texts.items()
-            if text
-        }
-    attempt.input_tokens, attempt.output_tokens = outcome.usage.input_tokens, outcome.usage.output_tokens
-    attempt.requests, attempt.cost = outcome.usage.requests, outcome.usage.cost
-    session.add(attempt)
+def _said(session: Session, rows: RunRows, step: Step, attempt: Attempt, terms: Terms) -> None:
+    if attempt.state is AttemptState.SUCCESS and step.publish is True:
+        terms.say_step(session, rows, step, attempt)
 
 
 def _charge(session: Session, begun: Begun, outcome: Outcome, now: datetime) -> None:
@@ -240,6 +224,7 @@ def fail(session: Session, run_id: str, failure: Failed, say: Say, now: datetime
         return
     for attempt in rows.attempts:
         if attempt.state is AttemptState.RUNNING:
-            _settle(session, attempt, failure, now)
+            ledger.keep_outcome(session, attempt, failure, now)
+            attempt.state = follow(attempt.state, AttemptState.FAIL)
     session.flush()
     finish(session, rows, End(RunState.FAILED, None, f"{failure.code}: {failure.message}"), say, now)

@@ -11,8 +11,10 @@ from datetime import timedelta
 from bot import log
 from bot.engine.assembly import Bench, assemble_step
 from bot.engine.commit import Begun, Terms, attach
+from bot.engine.delivered import delivered
 from bot.engine.grant import environment, own_variables, step_limits
 from bot.engine.graph import End
+from bot.engine.judge import judged
 from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
@@ -23,8 +25,8 @@ from bot.model.outcome import Failed, Faulted, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
 from bot.runners import Call, Limits
-from bot.steps import perform_agent, perform_run
-from bot.store import Session, runs
+from bot.steps import perform_agent, perform_run, read_result, result_file
+from bot.store import Session, runs, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
@@ -113,7 +115,9 @@ class Desk:
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
-                return await self._perform(begun, terms, seconds)
+                outcome, file = await self._perform(begun, terms, seconds)
+                # a schema and a large answer may take a while
+                return await asyncio.to_thread(judged, begun.step, outcome, file)
         except Exception as error:  # noqa: BLE001  # every fault of a step is an outcome, recorded and told
             if isinstance(error, TimeoutError) and limit.expired():
                 if run_ends:
@@ -123,21 +127,29 @@ class Desk:
                 )
             return _outcome_of(error, begun)
 
-    async def _perform(self, begun: Begun, terms: Terms, seconds: float) -> Outcome:
+    async def _perform(self, begun: Begun, terms: Terms, seconds: float) -> tuple[Outcome, str | None]:
+        """What came of the step, and what it left as its result in a file, if anything."""
         async with self._place(begun, terms) as place:
             match begun.step:
                 case RunStep() as step:
-                    env = {**place.env, **self._environment(step.environment(place.scope))}
-                    return await perform_run(
-                        step.argv(place.scope).argv,
-                        cwd=place.workspace.path,
-                        env=env,
-                        timeout=seconds,
-                        sandbox=self._t.sandbox,
-                        where=str(step.mark),
-                    )
+                    return await self._run(step, place, seconds)
                 case AgentStep() as step:
-                    return await self._ask(begun, terms, step, place, seconds)
+                    return await self._ask(begun, terms, step, place, seconds), None
+                case step:  # passed by `commit` without anybody's work
+                    raise TypeError(f"a step of kind {step.kind} is not performed")
+
+    async def _run(self, step: RunStep, place: _Place, seconds: float) -> tuple[Outcome, str | None]:
+        async with result_file() as file:
+            outcome = await perform_run(
+                step.argv(place.scope).argv,
+                cwd=place.workspace.path,
+                env={**place.env, "BOT_RESULT_FILE": str(file), **self._environment(step.environment(place.scope))},
+                timeout=seconds,
+                sandbox=self._t.sandbox,
+                where=str(step.mark),
+                writable=(file.parent,),
+            )
+            return outcome, await asyncio.to_thread(read_result, file)
 
     async def _ask(self, begun: Begun, terms: Terms, step: AgentStep, place: _Place, seconds: float) -> Outcome:
         agent = terms.configuration.agents[step.agent]
@@ -147,6 +159,7 @@ class Desk:
         client = self._client(begun.rows)
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
+        handed = await delivered(begun.rows, terms.workflow, step, self._blob)
         context = await assemble_step(
             Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle),
             begun.rows,
@@ -158,8 +171,9 @@ class Desk:
             role_of=self._reading.role_of(client),
             workspace=place.workspace,
             env=place.env,
-            scope=place.scope,
+            scope={**place.scope, "agent": {"name": step.agent, "model": self._model(agent, limits)}},
             resolve=self._environment,
+            handed=handed,
         )
         prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
         manifest = context.manifest.model_dump(mode="json")
@@ -174,7 +188,17 @@ class Desk:
             cwd=place.workspace.path,
             env=place.env,
             runners=self._t.runners,
+            schema=step.result.checker.schema if step.result is not None else None,
         )
+
+    async def _blob(self, digest: str) -> bytes:
+        return await self._t.store.read(lambda session: snapshots.get_blob(session, digest))
+
+    def _model(self, agent: Agent, limits: Limits) -> str:
+        """The model that will be asked first: those before it in the order have no key or are not known."""
+        models = self._t.runners.models_of(_probe(agent, limits))
+        usable = (model for model in models if self._t.runners.providers.check(model) is None)
+        return next(usable, f"exec:{agent.runner.exec[0]}" if agent.runner else "")
 
     @asynccontextmanager
     async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[_Place]:
@@ -193,7 +217,8 @@ class Desk:
         ) as workspace:
             own = own_variables(rows, step, workspace)
             shared = self._environment(terms.configuration.bot.workspace.env)
-            values = scope(rows, terms.workflow, attempt=begun.attempt.number)
+            attempt = begun.attempt
+            values = scope(rows, terms.workflow, attempt=attempt.number, iteration=attempt.iteration)
             yield _Place(workspace, {**shared, **own}, values)
 
     def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from bot.engine.route import FAIL, Ended, Route, RouteFault, Scope, Taken, admits, route
 from bot.model.ident import digest
 from bot.model.state import AttemptState, RunState
 from bot.store.tables import Attempt
 from bot.workflows import Retry, Step
+from bot.workflows.routing import END
 
 #: interruptions of one step, without a success of the run in between, after which the run is set aside
 INTERRUPTIONS = 3
 
+#: states after which a step is not tried again by itself
+_SETTLED = frozenset({AttemptState.SUCCESS, AttemptState.SKIPPED, AttemptState.FAIL})
+
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """This attempt may start, at `not_before` where a retry has to wait."""
+    """This attempt may start, at `not_before` where a retry has to wait.
+
+    `iteration` counts how often the walk came to the step before. `skip`: its `when` does not let it start, so that
+    the attempt is recorded as skipped; `notes` say what the condition missed.
+    """
 
     step: str
     number: int
     not_before: datetime | None = None
+    iteration: int = 0
+    skip: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,63 +55,138 @@ class Busy:
 Next = Start | End | Busy
 
 
-def ready(steps: Sequence[Step], attempts: Sequence[Attempt]) -> Next:
-    """What follows, for a straight run of `steps`. `attempts` are those of the root frame in the order they were made.
+@dataclass(slots=True)
+class Walk:
+    """What the rows of a frame tell: attempts and visits of each step, ways back taken, and the visit under way.
 
-    The same rows always give the same answer, so going on after any crash continues where the rows stop.
+    A visit is one coming to a step, with all of its retries.
     """
-    for step in steps:
-        mine = sorted((a for a in attempts if a.step == step.id), key=lambda attempt: attempt.number)
-        if not mine:
-            return Start(step.id, 1)
-        last = mine[-1]
-        match last.state:
-            case AttemptState.SUCCESS | AttemptState.SKIPPED:
-                continue
-            case AttemptState.RUNNING | AttemptState.WAITING:
-                return Busy()
-            case AttemptState.INTERRUPTED:
-                return _after_interruption(step, mine)
-            case AttemptState.TRANSIENT:
-                return _after_fault(step, mine)
-            case AttemptState.CANCELLED:
-                return End(RunState.CANCELLED, step.id)
-            case AttemptState.FAIL:
-                return _after_failure(step, last)
-    return End(RunState.SUCCEEDED)
+
+    attempts: Counter[str] = field(default_factory=Counter)
+    visits: Counter[str] = field(default_factory=Counter)
+    taken: Taken = field(default_factory=Taken)
+    visit: list[Attempt] = field(default_factory=list)
+    #: interruptions of each step that count, since the run's last success
+    interrupted: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, attempts: Sequence[Attempt]) -> Walk:
+        """Read the attempts of one frame, in the order they were made. The newest one's route is not counted."""
+        walk = cls()
+        last = len(attempts) - 1
+        for index, attempt in enumerate(attempts):
+            walk._add(attempt, newest=index == last)
+        return walk
+
+    def _add(self, attempt: Attempt, *, newest: bool) -> None:
+        step, state = attempt.step, attempt.state
+        self.attempts[step] += 1
+        self.visit.append(attempt)
+        if state is AttemptState.SUCCESS:
+            self.interrupted.clear()
+        elif state is AttemptState.INTERRUPTED and attempt.error.get("code") == "interrupted":
+            # a graceful stop is nobody's fault, and of several that died together nobody knows whose it was
+            self.interrupted[step] += 1
+        if state in _SETTLED and not newest:
+            self.visits[step] += 1
+            self.visit.clear()
+            self.taken.count(step, attempt.route.get("why", ""))
+
+
+def ready(steps: Sequence[Step], attempts: Sequence[Attempt], scope: Scope = dict) -> Next:
+    """What follows in a frame of `steps`. `attempts` are its own, in the order they were made.
+
+    `scope` gives the values that conditions look at; it is asked only where one is. The same rows always give the same
+    answer, so going on after any crash continues where the rows stop: a route that was taken is kept with its attempt,
+    and only the newest attempt's may still have to be found.
+    """
+    if not attempts:
+        return _start(steps, steps[0].id, Walk(), scope)
+    walk = Walk.of(attempts)
+    last = attempts[-1]
+    step = next(each for each in steps if each.id == last.step)
+    match last.state:
+        case AttemptState.RUNNING | AttemptState.WAITING:
+            return Busy()
+        case AttemptState.INTERRUPTED:
+            return _after_interruption(walk, last)
+        case AttemptState.TRANSIENT:
+            return _after_fault(step, walk, last)
+        case AttemptState.CANCELLED:
+            return End(RunState.CANCELLED, step.id)
+    taken = route_of(steps, step, walk, last, scope)
+    if taken.to == FAIL:
+        return _failed(last, taken)
+    if taken.to == END:
+        return End(RunState.SUCCEEDED)
+    walk.visits[step.id] += 1
+    return _start(steps, taken.to, walk, scope)
+
+
+def route_of(steps: Sequence[Step], step: Step, walk: Walk, last: Attempt, scope: Scope) -> Route:
+    """The route after the newest attempt: as it was recorded, else as it is found now."""
+    if last.route:
+        return Route.of(last.route)
+    ended = Ended(last.state, last.error.get("code", ""), reason(last.error), last.output or "")
+    try:
+        return route(steps, step, ended, walk.taken, scope)
+    except RouteFault as fault:
+        return Route(FAIL, "fail", fault.code, fault.message)
+
+
+def reason(error: Mapping[str, Any]) -> str:
+    """A failure in words, for those who shall do better: code, message, hint."""
+    if not error:
+        return ""
+    told = f"{error.get('code', '')}: {error.get('message', '')}"
+    return f"{told}\n{error['hint']}" if error.get("hint") else told
+
+
+def _start(steps: Sequence[Step], to: str, walk: Walk, scope: Scope) -> Start:
+    step = next(each for each in steps if each.id == to)
+    admitted, notes = admits(step.condition, scope)
+    return Start(to, walk.attempts[to] + 1, iteration=walk.visits[to], skip=not admitted, notes=notes)
+
+
+def _again(walk: Walk, last: Attempt, not_before: datetime | None = None) -> Start:
+    """Another attempt of the same visit."""
+    return Start(last.step, walk.attempts[last.step] + 1, not_before, walk.visits[last.step])
 
 
 #: failures of a step that are really the end of the run's allowance
 _ENDS = {"run_timed_out": RunState.TIMED_OUT}
 
 
-def _after_failure(step: Step, last: Attempt) -> End:
+def _failed(last: Attempt, taken: Route) -> End:
     code = last.error.get("code", "")
-    state = _ENDS.get(code, RunState.FAILED)
-    return End(state, step.id, last.error.get("message", "") if code in _ENDS else f"{step.id} failed: {code}")
+    if code in _ENDS:
+        return End(_ENDS[code], last.step, last.error.get("message", ""))
+    if taken.code:
+        return End(RunState.FAILED, last.step, f"{taken.code}: {taken.message}")
+    return End(RunState.FAILED, last.step, f"{last.step} failed: {code}")
 
 
-def _after_interruption(step: Step, mine: Sequence[Attempt]) -> Next:
-    counted = 0
-    for attempt in reversed(mine):
-        if attempt.state is not AttemptState.INTERRUPTED:
-            break
-        # a graceful stop is nobody's fault, and of several that died together nobody knows whose it was
-        counted += attempt.error.get("code") == "interrupted"
+def _after_interruption(walk: Walk, last: Attempt) -> Next:
+    counted = walk.interrupted[last.step]
     if counted >= INTERRUPTIONS:
-        return End(RunState.SET_ASIDE, step.id, f"{step.id} was interrupted {counted} times without progress")
-    return Start(step.id, mine[-1].number + 1)
+        return End(RunState.SET_ASIDE, last.step, f"{last.step} was interrupted {counted} times without progress")
+    return _again(walk, last)
 
 
-def _after_fault(step: Step, mine: Sequence[Attempt]) -> Next:
-    last = mine[-1]
-    faults = sum(a.state is AttemptState.TRANSIENT for a in mine)
+def _after_fault(step: Step, walk: Walk, last: Attempt) -> Next:
+    faults = sum(each.state is AttemptState.TRANSIENT for each in walk.visit)
     if faults > step.retry.max:
         return End(RunState.FAILED, step.id, f"{step.id} failed: transient")
     wait = backoff(step.retry, faults, last.id)
     asked = float(last.error.get("retry_after") or 0)
     ended = last.ended_at or last.started_at
-    return Start(step.id, last.number + 1, ended + timedelta(seconds=max(wait, asked)))
+    return _again(walk, last, ended + timedelta(seconds=max(wait, asked)))
+
+
+def used_up(step: Step, walk: Walk) -> bool:
+    """Whether one more transient fault of the visit under way is one too many."""
+    faults = sum(each.state is AttemptState.TRANSIENT for each in walk.visit)
+    return faults >= step.retry.max
 
 
 def backoff(retry: Retry, faults: int, seed: str) -> float:

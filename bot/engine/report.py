@@ -25,6 +25,7 @@ _CODES: Mapping[RunState, str] = {
 _HINTS: Mapping[str, str] = {
     "budget_exceeded": "Raise the limit in `.github/bot.yml` (its operator's ceiling holds besides), or ask for less.",
     "timed_out": "Raise `minutes` of the workflow's `budget` or of `limits.per_run`, or ask for less.",
+    "loop_exhausted": "Raise `loop.max`, say what follows with `on_exhaust`, or mend what it is waiting for.",
     "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
 }
 
@@ -43,6 +44,7 @@ class Reporter:
             _slot(rows, attempt),
             purpose=_purpose(attempt),
             text=_output(session, attempt),
+            result=attempt.result,
             fenced=step.format == "text",
             footer=_footer(rows, attempt),
             run=rows.run,
@@ -123,7 +125,14 @@ class Reporter:
 def _failure(rows: RunRows, end: End) -> str:
     attempt = next((a for a in reversed(rows.attempts) if a.step == end.step), None)
     failed = attempt if attempt is not None and attempt.error and end.state is RunState.FAILED else None
-    if failed is not None:
+    route = attempt.route if attempt is not None and end.state is RunState.FAILED else {}
+    if route.get("code"):
+        # the step may have failed besides; what ends the run is that nothing more follows
+        code, message = route["code"], route.get("message", "")
+        own = attempt.error if attempt is not None else {}
+        detail = own.get("detail", "") or own.get("message", "")
+        hint = _HINTS.get(code, "")
+    elif failed is not None:
         code, message = failed.error.get("code", "failed"), failed.error.get("message", "")
         detail, hint = failed.error.get("detail", ""), failed.error.get("hint", "")
     elif end.state in _CODES:

@@ -25,6 +25,10 @@ class _Ids:
             self._last = max(int(ULID()), self._last + 1)
             return str(ULID.from_int(self._last))
 
+    def follow(self, last: str) -> None:
+        with self._lock:
+            self._last = max(int(ULID.from_str(last)), self._last)
+
 
 _IDS = _Ids()
 
@@ -32,6 +36,11 @@ _IDS = _Ids()
 def new_id() -> str:
     """A fresh ULID (26 characters); sorts by time, and behind every earlier one of this process."""
     return _IDS.next()
+
+
+def sort_behind(last: str) -> None:
+    """Let every further id of this process sort behind `last`, which an earlier process made."""
+    _IDS.follow(last)
 
 
 def digest(*parts: str | bytes | int | None) -> str:

@@ -66,6 +66,8 @@ class Failed:
     stderr: str = ""
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+    #: run-context entries that stand whatever the outcome: why an extraction failed
+    writes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ done again with the parts at hand: nobody else waits for the policy.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -38,6 +39,8 @@ class Draft:
     text: str
     output: bool = False
     fenced: bool = False
+    #: what the program gave as data, as JSON; empty where it gave none
+    result: str = ""
     footer: str = ""
     mentions: tuple[str, ...] = ()
     every_mention: bool = False
@@ -60,10 +63,11 @@ def compose(draft: Draft, redactor: Redactor) -> tuple[str, ...]:
     if not clean(text).strip():
         return ()
     policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention)
+    result, footer = json.loads(draft.result or "null"), draft.footer or None
     try:
-        body = result_body(text, fenced=draft.fenced, footer=draft.footer or None) if draft.output else text
+        body = result_body(text, result=result, fenced=draft.fenced, footer=footer) if draft.output else text
     except TooComplex:
-        body = result_body(text, fenced=True, footer=draft.footer or None)
+        body = result_body(text, result=result, fenced=True, footer=footer)
     body = policy.apply(body, Sink.COMMENT)
     if not body.strip() or (draft.output and body.strip() == policy.apply(draft.footer, Sink.COMMENT).strip()):
         return ()
@@ -89,7 +93,7 @@ def shorten(text: str, most: int, redactor: Redactor) -> tuple[str, bool]:
 def ready(session: Session, draft: Draft, redactor: Redactor) -> tuple[str, ...]:
     """A draft's parts inside a transaction. Raises `NotReady` for a long one where `write` can do it again."""
     composed: dict[Draft, tuple[str, ...]] | None = session.info.get(_READY)
-    if composed is None or (len(draft.text) <= SHORT and draft not in composed):
+    if composed is None or (len(draft.text) + len(draft.result) <= SHORT and draft not in composed):
         return compose(draft, redactor)
     if draft not in composed:
         raise NotReady(lambda: compose(draft, redactor), draft)

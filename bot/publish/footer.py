@@ -19,15 +19,20 @@ class Saw:
     pins: int = 0
     inputs: int = 0
     below_trust: int = 0
+    #: what of the run context was left out and why, where it is less than declared
+    fidelity: str = ""
 
     @classmethod
     def of(cls, manifest: Manifest) -> Saw:
         """The counts of a manifest."""
-        return cls(manifest.comments_seen, manifest.pins_seen, len(manifest.inputs), manifest.below_trust)
+        less = f"run context {manifest.fidelity} {manifest.fidelity_reason}" if manifest.fidelity_reason else ""
+        return cls(manifest.comments_seen, manifest.pins_seen, len(manifest.inputs), manifest.below_trust, less)
 
     def __str__(self) -> str:
         text = f"saw {_count(self.comments, 'comment')}, {_count(self.pins, 'pin')}, {_count(self.inputs, 'input')}"
-        return f"{text} ({self.below_trust:,} below trust left out)" if self.below_trust else text
+        if self.below_trust:
+            text = f"{text} ({self.below_trust:,} below trust left out)"
+        return f"{text}, {plain(self.fidelity)}" if self.fidelity else text
 
 
 @dataclass(frozen=True, slots=True)

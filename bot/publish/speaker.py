@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from bot.model.clock import Clock
+from bot.model.ident import compact
 from bot.model.slot import Slot
 from bot.publish.compose import Draft, ready
 from bot.publish.footer import Footer
@@ -49,6 +51,7 @@ class Speaker:
         *,
         purpose: str,
         text: str,
+        result: Any = None,
         fenced: bool = False,
         footer: Footer | None = None,
         run: Run | None = None,
@@ -57,11 +60,15 @@ class Speaker:
         max_parts: int = MAX_PARTS,
         rest: str = "",
     ) -> bool:
-        """The same for what a step gave (`fenced`: as it is), with its footer; False where that shows nothing."""
+        """The same for what a step gave (`fenced`: as it is), with its result and footer.
+
+        False where the text shows nothing.
+        """
         draft = Draft(
             text,
             output=True,
             fenced=fenced,
+            result="" if result is None else compact(result),
             footer=str(footer or ""),
             mentions=tuple(mentions),
             every_mention=every_mention,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from bot.model.outcome import Outcome
 
@@ -29,7 +29,9 @@ class Call:
     """One question to one agent: a fresh conversation without memory.
 
     `model` and `fallback` are `provider:name`; `argv`, `cwd` and `env` serve the `exec` runner, whose environment is
-    exactly `env`. `agent` is the roster's name for it, for logs and messages.
+    exactly `env`. `agent` is the roster's name for it, for logs and messages. `schema` is the JSON Schema of the result
+    that is wanted: a model that has structured output is held to it (`Done.result` then holds what it gave, unchecked),
+    any other call is as it would be without.
     """
 
     system: str
@@ -43,6 +45,7 @@ class Call:
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     agent: str = ""
+    schema: Mapping[str, Any] | None = None
 
 
 class Runner(Protocol):

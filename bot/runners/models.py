@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
+from bot.model.ident import compact
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Usage
 from bot.runners import demo, faults
 from bot.runners.call import Call, Limits
@@ -88,7 +89,8 @@ class Models:
         return await self._request(name, call)
 
     async def _request(self, name: ModelName, call: Call) -> Outcome:
-        from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai import capture_run_messages
+        from pydantic_ai.exceptions import AgentRunError, UnexpectedModelBehavior
         from pydantic_ai.usage import RunUsage
 
         from bot.runners import sdk
@@ -102,15 +104,24 @@ class Models:
         settings = sdk.settings(call, min(seconds, REQUEST_SECONDS))
         try:
             async with asyncio.timeout(seconds):
-                with sdk.verbatim():
+                with sdk.verbatim(), capture_run_messages() as messages:
                     result = await agent.run(call.prompt, usage=usage, usage_limits=limits, model_settings=settings)
         except TimeoutError:
             return Faulted(f"`{name}` did not answer within {seconds:.1f} s", usage=_usage(usage, call))
         except AgentRunError as error:
+            said = sdk.last_text(messages)
+            if call.schema is not None and isinstance(error, UnexpectedModelBehavior) and said.strip():
+                # it kept to no schema: what it said is judged like any other answer
+                return _done(name, said, None, _usage(usage, call, said))
             outcome = faults.outcome_of(error, faults.Attempt(name, self._providers, answered=usage.requests > 0))
             return replace(outcome, usage=_usage(usage, call))
-        spent = _usage(usage, call, result.output)
-        return _done(name, result.output, result.response.finish_reason, spent)
+        finish = result.response.finish_reason
+        if isinstance(result.output, str):
+            return _done(name, result.output, finish, _usage(usage, call, result.output))
+        answer, given = str(result.output.get(sdk.ANSWER, "")), result.output.get(sdk.RESULT)
+        spent = _usage(usage, call, compact(result.output))
+        told = _done(name, answer, finish, spent) if answer.strip() else Done(usage=spent, model=str(name))
+        return replace(told, result=given) if isinstance(told, Done) else told
 
 
 def _done(name: ModelName, output: str, finish: str | None, usage: Usage) -> Outcome:

@@ -6,14 +6,17 @@ they sleep on `Retry-After` without telling.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
+from typing import Any
 
 import httpx2
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
-from pydantic_ai import Agent
+from pydantic_ai import Agent, NativeOutput, StructuredDict
 from pydantic_ai._framing import second_model_prompt
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, create_async_httpx2_client
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
@@ -28,6 +31,8 @@ from bot.runners.providers import ModelName, Providers
 from bot.runners.window import has_price
 
 CONNECT_SECONDS = 10.0
+#: the two keys of the envelope
+ANSWER, RESULT = "answer", "result"
 
 
 def client(providers: Providers) -> httpx2.AsyncClient:
@@ -57,14 +62,34 @@ def build(model: ModelName, providers: Providers, http: httpx2.AsyncClient) -> M
     return OpenAIChatModel(model.name, provider=provider)
 
 
-def agent(model: Model, call: Call) -> Agent[None, str]:
-    """A fresh agent that answers in text. Nothing is asked twice on our account: a bad answer is the step's matter."""
+def agent(model: Model, call: Call) -> Agent[None, Any]:
+    """A fresh agent that answers in text, or in an envelope where a result is wanted and the model has that natively.
+
+    Nothing is asked twice on our account: a bad answer is the step's matter.
+    """
+    native = call.schema is not None and model.profile.get("supports_json_schema_output", False)
     return Agent(
         model,
+        output_type=NativeOutput(_envelope(call.schema), template=False) if native and call.schema else str,
         name=call.agent or "agent",
         deps_type=type(None),
         instructions=call.system or None,
         retries={"tools": 1, "output": 0},
+    )
+
+
+def _envelope(schema: Mapping[str, Any]) -> type[dict[str, Any]]:
+    """The answer for people beside the result: structured output alone would leave nothing to be posted."""
+    return StructuredDict(
+        {
+            "type": "object",
+            "properties": {
+                ANSWER: {"type": "string", "description": "what people read in the thread, in Markdown"},
+                RESULT: {**schema, "description": "the result that the workflow goes on with"},
+            },
+            "required": [ANSWER, RESULT],
+        },
+        name="answer",
     )
 
 
@@ -76,6 +101,12 @@ def verbatim() -> AbstractContextManager[None]:
     compares what is sent byte for byte.
     """
     return second_model_prompt()
+
+
+def last_text(messages: Sequence[ModelMessage]) -> str:
+    """The text of the newest response; empty where there is none."""
+    responses = [message for message in messages if isinstance(message, ModelResponse)]
+    return responses[-1].text or "" if responses else ""
 
 
 def settings(call: Call, seconds: float) -> ModelSettings:

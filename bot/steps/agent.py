@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bot.model.context import Context
 from bot.model.outcome import Outcome
@@ -20,8 +21,12 @@ async def perform_agent(
     cwd: Path,
     env: Mapping[str, str],
     runners: Runners,
+    schema: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Ask the agent. The prompt is exactly `context`; a program gets `env` and nothing else of the engine's."""
+    """Ask the agent. The prompt is exactly `context`; a program gets `env` and nothing else of the engine's.
+
+    `schema` is that of the result it has to give, for models that can be held to one.
+    """
     return await runners.run(
         Call(
             system=context.system,
@@ -35,5 +40,6 @@ async def perform_agent(
             cwd=cwd,
             env=env,
             agent=name,
+            schema=schema,
         )
     )

@@ -15,10 +15,23 @@ STDERR_LINES = 20
 
 
 async def perform_run(
-    argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], timeout: float, sandbox: Sandbox, where: str
+    argv: tuple[str, ...],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    sandbox: Sandbox,
+    where: str,
+    writable: tuple[Path, ...] = (),
+    readable: tuple[Path, ...] = (),
 ) -> Outcome:
-    """Run the command; exit code 0 is success. `where` is the step's place in the YAML, for the reader's hint."""
-    done = await sandbox.run(Command(argv, cwd, env=env, timeout=timeout, max_stdout=STDOUT_MAX))
+    """Run the command; exit code 0 is success. `where` is the step's place in the YAML, for the reader's hint.
+
+    `writable` and `readable` are folders that it gets beside its workspace.
+    """
+    done = await sandbox.run(
+        Command(argv, cwd, env=env, timeout=timeout, max_stdout=STDOUT_MAX, writable=writable, readable=readable)
+    )
     if done.missing:
         reason, code = f"the program `{done.missing}` was not found", "missing_program"
     elif done.timed_out:

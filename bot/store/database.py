@@ -25,6 +25,7 @@ from sqlmodel import Session
 
 from bot import log
 from bot.errors import OperatorError, Transient
+from bot.model.ident import sort_behind
 from bot.store.bell import Bell
 from bot.store.migrate import migrate
 
@@ -175,11 +176,21 @@ def open_store(url: str) -> Store:
     _prepare_sqlite(reader, "BEGIN", query_only=True)
     try:
         migrate(writer)
+        _continue_ids(writer)
     except OperationalError as error:
         raise OperatorError(
             f"cannot open {parsed.database}: {error.orig}", "check BOT_DATA_DIR and its disk"
         ) from error
     return Store(writer, reader)
+
+
+def _continue_ids(writer: Engine) -> None:
+    """A run walks on from its newest attempt, also where the clock was set back between two processes."""
+    with writer.connect() as connection, connection.begin():
+        for table in ("attempt", "value"):
+            newest = connection.execute(text(f"SELECT max(id) FROM {table}")).scalar()  # noqa: S608  # names of ours
+            if newest is not None:
+                sort_behind(newest)
 
 
 def _prepare_sqlite(engine: Engine, begin: str, *, query_only: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlalchemy import update
@@ -13,7 +13,7 @@ from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 
 from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
-from bot.store.tables import Attempt, Dispatch, Frame, Run, Snapshot, Thread
+from bot.store.tables import Attempt, Dispatch, Frame, Run, Snapshot, Thread, Value
 
 
 @dataclass(slots=True)
@@ -26,6 +26,8 @@ class RunRows:
     snapshot: Snapshot
     frames: list[Frame]
     attempts: list[Attempt]
+    #: of each key the newest value of every step that wrote it, oldest first
+    values: list[Value] = field(default_factory=list)
 
     @property
     def root(self) -> Frame:
@@ -93,7 +95,14 @@ def rows(session: Session, run_id: str) -> RunRows:
         snapshot=session.get_one(Snapshot, run.snapshot_id),
         frames=list(session.exec(select(Frame).where(Frame.run_id == run_id).order_by(col(Frame.id)))),
         attempts=list(session.exec(select(Attempt).where(Attempt.run_id == run_id).order_by(col(Attempt.id)))),
+        values=newest_values(session, run_id),
     )
+
+
+def newest_values(session: Session, run_id: str) -> list[Value]:
+    """The run context: of each key the newest value of every step that wrote it, oldest first."""
+    newest = select(func.max(col(Value.id))).where(Value.run_id == run_id).group_by(col(Value.key), col(Value.step))
+    return list(session.exec(select(Value).where(col(Value.id).in_(newest)).order_by(col(Value.id))))
 
 
 def called(session: Session, name: str) -> list[tuple[Run, Thread]]:

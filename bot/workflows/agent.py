@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, model_validator
 
 from bot.model.role import Role
+from bot.workflows.fidelity import Fidelity, InjectionCap
 from bot.workflows.findings import listing, nearest
 from bot.workflows.node import Duration, Node, describe, fault
 from bot.workflows.slots import Slot
@@ -102,7 +103,7 @@ class Agent(Node):
     """One agent. `system` is its prompt; timeout, budget and retry are None where the agent leaves them to others."""
 
     NOUN: ClassVar[str] = "an agent"
-    LATER: ClassVar[frozenset[str]] = frozenset({"tools", "fidelity", "injection_cap"})
+    LATER: ClassVar[frozenset[str]] = frozenset({"tools"})
 
     description: str = Field("", description="one line for `help`")
     model: Model | None = Field(None, description="`provider:name`; one of `model` and `runner`")
@@ -115,6 +116,8 @@ class Agent(Node):
     trigger_role: LeastRole | None = Field(None, description="least role that may run it by name")
     fallback: tuple[Model, ...] = Field((), description="models that are tried in turn when the first is not available")
     retry: Retry | None = Field(None, description="what is done about transient faults")
+    fidelity: Fidelity | None = Field(None, description="how much of the run context its prompts get")
+    injection_cap: InjectionCap | None = Field(None, description="bytes of each value of the run context")
 
     #: the product's own agent runs on the operator's default model
     _builtin: bool = PrivateAttr(default=False)

@@ -7,10 +7,13 @@ from posixpath import normpath
 from typing import Any
 
 from bot.workflows.code_words import code_argument
+from bot.workflows.conditions import Condition
 from bot.workflows.findings import Findings, nearest
 from bot.workflows.loader import Document, Path
 from bot.workflows.mark import Mark
 from bot.workflows.node import Node
+from bot.workflows.result import Result
+from bot.workflows.schema_files import compile_file
 from bot.workflows.slots import Slot
 from bot.workflows.template import Fault, Template, Token
 
@@ -43,9 +46,11 @@ class Binding:
                 continue
             key = field.alias or name
             at = (*path, key)
-            node._marks[key] = self._document.mark(at)
+            node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
             self._value(node, getattr(node, name), at, (key,), slot)
+        if isinstance(node, Result) and node.file is not None:
+            self._schema_file(node, node.file, (*path, "schema"))
 
     def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
         match value:
@@ -53,10 +58,12 @@ class Binding:
                 self.bind(value, at)
             case dict():
                 for key, item in value.items():
+                    node._marks[*within, key] = self._document.mark((*at, key))
                     self._value(node, item, (*at, key), (*within, key), slot)
             case tuple():
                 inner = Slot.ARGV if slot is Slot.COMMAND else slot
                 for index, item in enumerate(value):
+                    node._marks[*within, index] = self._document.mark((*at, index))
                     self._value(node, item, (*at, index), (*within, index), inner)
                 if inner is Slot.ARGV:
                     self._argv(node, within, at)
@@ -67,6 +74,9 @@ class Binding:
         if slot is Slot.FIXED and "${{" not in text:
             return
         if self._findings.full or self._tokens > TOKENS_IN_FILE_MAX:
+            return
+        if slot is Slot.CONDITION:
+            self._condition(node, text, at, within)
             return
         if slot is Slot.PROMPT and is_prompt_path(text):
             self._prompt_file(node, text, at, within)
@@ -88,20 +98,42 @@ class Binding:
                 break
             self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
 
+    def _condition(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
+        faults: list[Fault] = []
+        place = self._document.text_marks(at, text)
+        condition = Condition.parse(text, faults, place)
+        if condition is not None:
+            node._conditions[within] = condition
+        for fault in faults[:1]:
+            self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
+
     def _prompt_file(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
+        found = self._file(text, at, ".md", "add the file, or write the prompt here")
+        if found is None:
+            return
+        file, source = found
+        self._parse(node, source, within, Slot.PROMPT, Mark(file).within(source))
+
+    def _schema_file(self, result: Result, text: str, at: Path) -> None:
+        found = self._file(text, at, ".json", "add the file, or declare `fields` here")
+        checker = compile_file(*found, self._findings) if found is not None else None
+        if checker is not None:
+            result.settle(checker)
+
+    def _file(self, text: str, at: Path, ending: str, missing: str) -> tuple[str, str] | None:
+        """The path and text of a file that a value names; with a finding where there is none."""
         mark = self._document.mark(at)
         if text.startswith("/") or "\\" in text or ".." in text.split("/"):
             hint = "paths are relative to `.github/bot/` and stay inside it"
             self._findings.error(mark, "path_outside", f"`{text}` leads outside `.github/bot/`", hint)
-            return
+            return None
         file = self._base + normpath(text)
         source = self._files.get(file)
         if source is None:
-            known = [name.removeprefix(self._base) for name in self._files if name.endswith(".md")]
-            hint = nearest(text, known) or "add the file, or write the prompt here"
-            self._findings.error(mark, "missing_file", f"there is no file `{file}`", hint)
-            return
-        self._parse(node, source, within, Slot.PROMPT, Mark(file).within(source))
+            known = [name.removeprefix(self._base) for name in self._files if name.endswith(ending)]
+            self._findings.error(mark, "missing_file", f"there is no file `{file}`", nearest(text, known) or missing)
+            return None
+        return file, source
 
     def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""

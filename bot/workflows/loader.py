@@ -109,6 +109,19 @@ class Document:
 
         return at
 
+    def text_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
+        """Tells the place of the character at an offset of the scalar `text`, which stands at `path`.
+
+        Where the text does not stand in the file as it is, because of escapes or folding, it is the scalar's place.
+        """
+        spot, found = self._spot(path)
+        mark = self.mark(path)
+        begin = self.text.find(text, spot.start, spot.end) if found else -1
+        if begin < 0:
+            return lambda offset: mark
+        place = mark.within(self.text[spot.start : spot.end])
+        return lambda offset: place(begin - spot.start + offset)
+
 
 class _Stop(Exception):
     """A fault after which the rest of the file has no meaning."""

@@ -9,13 +9,14 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from bot.workflows.conditions import Condition
 from bot.workflows.mark import Mark
 from bot.workflows.template import Template
 
 #: ids that routes use as words of their own
 RESERVED_IDS = frozenset({"end", "fail", "last", "retry"})
 
-_ID = re.compile(r"[a-z][a-z0-9_]*")
+ID = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhd])")
@@ -60,7 +61,7 @@ def describe(value: Any) -> str:
 
 def _id(value: Any) -> str:
     text = _text(value, "an id")
-    if not _ID.fullmatch(text):
+    if not ID.fullmatch(text):
         raise fault("name", f"`{text}` is no id", "ids are lower-case letters, digits and `_`, a letter first")
     return _unreserved(text)
 
@@ -105,7 +106,7 @@ def _duration(value: Any) -> float:
 
 
 #: the id of a step or an input
-Id = Annotated[str, BeforeValidator(_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID.pattern}$"})]
+Id = Annotated[str, BeforeValidator(_id), WithJsonSchema({"type": "string", "pattern": f"^{ID.pattern}$"})]
 #: the name of an agent or a workflow, which people type in comments
 Name = Annotated[str, BeforeValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})]
 #: the name of an environment variable
@@ -131,17 +132,18 @@ class Node(BaseModel):
     LATER: ClassVar[frozenset[str]] = frozenset()
 
     _mark: Mark = PrivateAttr(default_factory=lambda: Mark(""))
-    _marks: dict[str, Mark] = PrivateAttr(default_factory=dict)
+    _marks: dict[tuple[str | int, ...], Mark] = PrivateAttr(default_factory=dict)
     _templates: dict[tuple[str | int, ...], Template] = PrivateAttr(default_factory=dict)
+    _conditions: dict[tuple[str | int, ...], Condition] = PrivateAttr(default_factory=dict)
 
     @property
     def mark(self) -> Mark:
         """Where it was written; its text form is `.github/bot.yml line 31`."""
         return self._mark
 
-    def mark_of(self, key: str) -> Mark:
-        """Where the value of a key was written; where the whole is, if the key was left out."""
-        return self._marks.get(key, self._mark)
+    def mark_of(self, key: str, *within: str | int) -> Mark:
+        """Where the value of a key, or an entry of it, was written; where the whole is, if the key was left out."""
+        return self._marks.get((key, *within)) or self._marks.get((key,), self._mark)
 
     def template(self, *path: str | int) -> Template:
         """The parsed text of a field (`"prompt"`, `"env", "NAME"`, `"run", 0`). Raises KeyError where there is none."""

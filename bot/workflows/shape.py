@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, nearest
 from bot.workflows.loader import Document, Path
+from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
-from bot.workflows.step import KINDS, STEP_TYPES, kinds_of
+from bot.workflows.step import STEP_TYPES, kinds_of
 
 N = TypeVar("N", bound=Node)
 
@@ -186,8 +187,14 @@ def _unknown_key(model: type[Node], data: Any, path: Path) -> tuple[str, str, st
     noun = _noun(owner)
     if key in owner.LATER:
         return "not_available", f"`{key}` of {noun} is not available yet", "remove it; it comes with a later version"
-    if owner in STEP_TYPES and any(key in (*_keys(other), *other.LATER) for other in STEP_TYPES):
-        return "modifier", f"`{key}` means nothing to {noun}", f"it has {listing(_keys(owner))}"
+    if owner in STEP_TYPES and (kinds := takers(key)):
+        if owner.KIND in kinds:
+            return (
+                "not_available",
+                f"`{key}` of {noun} is not available yet",
+                "remove it; it comes with a later version",
+            )
+        return "modifier", f"`{key}` means nothing to {noun}", f"it is for {taken_by(key)}"
     return "unknown_key", f"`{key}` is not a key of {noun}", nearest(key, _keys(owner))
 
 

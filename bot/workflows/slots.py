@@ -88,6 +88,8 @@ class Namespace:
     later: frozenset[str] = _NONE
     depth: int | None = 1
     ids: bool = False
+    #: fields that are of any depth
+    deep: frozenset[str] = _NONE
 
 
 NAMESPACES: dict[str, Namespace] = {
@@ -99,11 +101,12 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "run": Namespace(frozenset({"id", "url", "workflow", "goal", "attempt"})),
     "params": Namespace(),
-    "inputs": Namespace(depth=None),
+    "inputs": Namespace(),
     "steps": Namespace(
-        frozenset({"outcome", "output", "exit_code", "error"}),
-        later=frozenset({"branch", "summary", "pr_url", "cost", "result", "ctx"}),
+        frozenset({"outcome", "output", "exit_code", "error", "summary", "cost", "result", "ctx"}),
+        later=frozenset({"branch", "pr_url"}),
         ids=True,
+        deep=frozenset({"result", "ctx"}),
     ),
     "ctx": Namespace(depth=None),
     "item": Namespace(depth=None),
@@ -115,7 +118,7 @@ NAMESPACES: dict[str, Namespace] = {
 }
 
 #: the namespaces that a run fills today
-AVAILABLE = frozenset({"trigger", "issue", "run", "params", "steps"})
+AVAILABLE = frozenset({"trigger", "issue", "run", "params", "inputs", "steps", "ctx", "loop", "agent"})
 
 #: Values that are the engine's or the platform's identifiers; whatever else a template inserts is somebody's text.
 _OURS: dict[str, frozenset[str] | None] = {
@@ -124,7 +127,7 @@ _OURS: dict[str, frozenset[str] | None] = {
     "loop": None,
     "trigger": frozenset({"name", "actor", "comment_id", "url", "at", "cron"}),
     "issue": frozenset({"number", "author", "url", "state", "is_pull_request"}),
-    "steps": frozenset({"outcome", "exit_code"}),
+    "steps": frozenset({"outcome", "exit_code", "cost"}),
 }
 
 
@@ -142,7 +145,9 @@ def _within(table: dict[str, frozenset[str] | None], path: tuple[str, ...]) -> b
     if path[0] not in table:
         return False
     keys = table[path[0]]
-    return keys is None or path[-1] in keys
+    # the whole rest: a key of an author's own may well end like one of ours
+    rest = path[2:] if NAMESPACES[path[0]].ids else path[1:]
+    return keys is None or ".".join(rest) in keys
 
 
 def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] | None:
@@ -161,7 +166,7 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
         return "not_available", f"`{name}` is not available yet; {rule.what} takes {usable} now", ""
     if len(path) > SEGMENTS_MAX:
         return "template_depth", f"a path has at most {SEGMENTS_MAX} segments, this one {len(path)}", ""
-    fault = _field_fault(path, shown)
+    fault = field_fault(path, shown)
     if fault is None and rule.safe_only and not is_safe(path):
         keys = sorted(f"{space}.{key}" for space, keys in SAFE.items() if space in AVAILABLE for key in keys or "*")
         return (
@@ -172,7 +177,8 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
     return fault
 
 
-def _field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | None:
+def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | None:
+    """Code, message and hint if a namespace has no such field; None if it has. `shown` is the path in words."""
     name, space = path[0], NAMESPACES[path[0]]
     rest = path[2:] if space.ids else path[1:]
     if not rest:
@@ -184,6 +190,10 @@ def _field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | No
     if space.fields is not None and rest[0] not in space.fields:
         owner = f"{name}.{path[1]}" if space.ids else name
         return "unknown_field", f"`{owner}` has no field `{rest[0]}`", nearest(rest[0], space.fields)
+    if rest[0] in space.deep:
+        if len(rest) == 1:
+            return "unknown_field", f"`{shown}` names no value in it", f"write `{shown}.<name>`"
+        return None
     if space.depth is not None and len(rest) > space.depth:
         return (
             "template_depth",

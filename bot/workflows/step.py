@@ -4,38 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from bot.workflows.agent import Agent, Budget, Retry
+from bot.workflows.agent import Budget, Retry
+from bot.workflows.base_step import BaseStep, Format, Publish, WorkingStep
 from bot.workflows.command import Command, CommandText, Environment
-from bot.workflows.defaults import Defaults, WorkspaceMode
-from bot.workflows.node import Duration, Id, Name, Node, describe, fault
+from bot.workflows.context_reference import ContextReference, ReferenceText
+from bot.workflows.defaults import WorkspaceMode
+from bot.workflows.fidelity import Fidelity, InjectionCap
+from bot.workflows.modifiers import KINDS
+from bot.workflows.node import Duration, Id, Name, Node, fault
+from bot.workflows.routing import Case, Loop, with_default
 from bot.workflows.slots import Slot
 from bot.workflows.template import Template
-
-#: every kind of the language; those without a class come with a later version
-KINDS = (
-    *("agent", "run", "code", "ask", "classify", "review", "notify", "connector", "pull_request"),
-    *("uses", "parallel", "steps", "switch", "wait", "end"),
-)
-
-#: modifiers of the language that come with a later version
-_LATER = frozenset(
-    {"when", "each", "loop", "budget", "reads", "next", "decide", "transitions", "rework", "produces", "on_interrupt"}
-    | {"context", "fidelity", "writes", "result", "tools", "injection_cap"}
-)
-
-Format = Literal["markdown", "text"]
-
-
-def _publish(value: Any) -> Any:
-    # a literal of pydantic's takes 1 for true
-    if value == "final" or isinstance(value, bool):
-        return value
-    raise fault("option", f"expected `final`, `true` or `false`, got {describe(value)}")
-
-
-Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]
 
 
 class ExecInput(Command):
@@ -59,77 +40,7 @@ class ExecInput(Command):
         return self.exec
 
 
-class _Step(Node):
-    """What every kind has.
-
-    `timeout`, `retry`, `workspace`, `budget` and `format` are the values in force: the step's own, else the agent's,
-    else those of the workflow's `defaults`, else the kind's.
-    """
-
-    NOUN: ClassVar[str] = "a step"
-    LATER: ClassVar[frozenset[str]] = _LATER
-    KIND: ClassVar[str]
-    #: what people see the output as
-    FORMAT: ClassVar[Format] = "text"
-    #: longest time for one attempt, in seconds
-    TIMEOUT: ClassVar[float] = 600.0
-
-    id: Id = Field(description="unique in the workflow")
-    own_timeout: Duration | None = Field(None, alias="timeout", description="longest time for one attempt")
-    own_retry: Retry | None = Field(None, alias="retry", description="what is done about transient faults")
-    own_workspace: WorkspaceMode | None = Field(
-        None, alias="workspace", description="whether the step sees a clone of the repository"
-    )
-    publish: Publish = Field(
-        "final",
-        description="`final`: posted if it is the run's last output; `true`: when the step ends; `false`: never",
-    )
-    own_format: Format | None = Field(None, alias="format", description="`text` is posted in a fence")
-
-    _agent: Agent | None = PrivateAttr(default=None)
-    _defaults: Defaults = PrivateAttr(default_factory=Defaults)
-
-    def settle(self, defaults: Defaults, agent: Agent | None = None) -> None:
-        """Tell the step what holds where it says nothing; once, when the configuration is put together."""
-        self._defaults, self._agent = defaults, agent
-
-    @property
-    def kind(self) -> str:
-        return self.KIND
-
-    @property
-    def timeout(self) -> float:
-        """Seconds that one attempt may take."""
-        given = (self.own_timeout, self._agent.timeout if self._agent else None, self._defaults.timeout)
-        return next((value for value in given if value is not None), self.TIMEOUT)
-
-    @property
-    def retry(self) -> Retry:
-        """What is done about transient faults."""
-        given = (self.own_retry, self._agent.retry if self._agent else None, self._defaults.retry)
-        return next((value for value in given if value is not None), Retry())
-
-    @property
-    def budget(self) -> Budget:
-        """Most that the step may spend; the run's own budget holds besides."""
-        own = self._agent.budget if self._agent is not None else None
-        return (own or Budget()).over(self._defaults.budget or Budget())
-
-    @property
-    def workspace(self) -> WorkspaceMode:
-        """Whether the step sees a clone."""
-        return self.own_workspace or self._defaults.workspace or self._usual_workspace()
-
-    def _usual_workspace(self) -> WorkspaceMode:
-        return "read"
-
-    @property
-    def format(self) -> Format:
-        """How the output is posted."""
-        return self.own_format or self.FORMAT
-
-
-class AgentStep(_Step):
+class AgentStep(WorkingStep):
     """A fresh conversation with an agent, told only its context. Its output is the answer."""
 
     KIND: ClassVar[str] = "agent"
@@ -139,21 +50,46 @@ class AgentStep(_Step):
     agent: Name = Field(description="an agent of the roster")
     prompt: Annotated[str, Slot.PROMPT] = Field("", description="the task; text, or a path ending in `.md`")
     inputs: dict[Id, ExecInput] = Field(default_factory=dict, description="computed for the prompt, in this order")
+    context: tuple[ReferenceText, ...] = Field(
+        (), description="what earlier steps made, each whole and in a block of its own"
+    )
+    own_fidelity: Fidelity | None = Field(
+        None, alias="fidelity", description="how much of the run context the prompt gets"
+    )
+    own_injection_cap: InjectionCap | None = Field(
+        None, alias="injection_cap", description="bytes of each value of the run context"
+    )
 
     @property
     def task(self) -> Template | None:
         """The step's own prompt, from the YAML or from its file; None without one."""
         return self._templates.get(("prompt",))
 
+    @property
+    def fidelity(self) -> Fidelity:
+        """How much of the run context the prompt gets."""
+        given = (self.own_fidelity, self._agent.fidelity if self._agent else None, self._defaults.fidelity)
+        return next((value for value in given if value is not None), "full")
+
+    @property
+    def injection_cap(self) -> int | None:
+        """Bytes of each value of the run context; None where nothing is cut."""
+        given = (self.own_injection_cap, self._agent.injection_cap if self._agent else None)
+        return next((value for value in given if value is not None), self._defaults.injection_cap)
+
+    @property
+    def references(self) -> tuple[ContextReference, ...]:
+        """`context`, read."""
+        return tuple(ContextReference.parse(text) for text in self.context)
+
     def _usual_workspace(self) -> WorkspaceMode:
         return "read" if self.inputs else "none"
 
 
-class RunStep(Command, _Step):
+class RunStep(Command, WorkingStep):
     """A shell command in the workspace. Its output is its standard output."""
 
     KIND: ClassVar[str] = "run"
-    LATER: ClassVar[frozenset[str]] = _LATER | {"inputs"}
 
     run: Annotated[CommandText, Slot.COMMAND] = Field(description="shell text, or a list without a shell")
     shell: Literal["bash"] = Field("bash", description="`bash -c`, without `-e` or `pipefail`")
@@ -172,21 +108,111 @@ class RunStep(Command, _Step):
         return self
 
 
+class RoutingStep(BaseStep):
+    """A step that the engine answers by itself, at once: no workspace, no retries, no cost."""
+
+    @property
+    def timeout(self) -> float:
+        return self.TIMEOUT
+
+    @property
+    def retry(self) -> Retry:
+        return Retry(max=0)
+
+    @property
+    def budget(self) -> Budget:
+        return Budget()
+
+    @property
+    def workspace(self) -> WorkspaceMode:
+        return "none"
+
+
+class SwitchStep(RoutingStep):
+    """Goes on with the first case whose condition is true. Its result is the case; it has no output."""
+
+    KIND: ClassVar[str] = "switch"
+
+    switch: Annotated[tuple[Case, ...], Field(min_length=1)] = Field(
+        description="first match wins; the last is the default"
+    )
+    own_loop: Loop | None = Field(None, alias="loop", description="bounds the cases that lead back")
+
+    @model_validator(mode="after")
+    def _ends_with_default(self) -> SwitchStep:
+        with_default(self.switch)
+        return self
+
+    @property
+    def loop(self) -> Loop:
+        """What bounds its routes that lead back."""
+        return self.own_loop or Loop()
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The conditional routes in order; the last is the default."""
+        return self.switch
+
+    @property
+    def publish(self) -> Literal[False]:
+        return False
+
+    @property
+    def format(self) -> Format:
+        return self.FORMAT
+
+
+class Ending(Node):
+    """How a frame ends."""
+
+    NOUN: ClassVar[str] = "`end`"
+
+    outcome: Literal["success", "fail"] = Field("success", description="of the frame, and so of the run")
+    message: Annotated[str, Slot.SPEECH] = Field("", description="what is told; the step's output")
+
+    @property
+    def text(self) -> Template | None:
+        """The message, read; None without one."""
+        return self._templates.get(("message",))
+
+
+class EndStep(RoutingStep):
+    """Ends its frame."""
+
+    KIND: ClassVar[str] = "end"
+    FORMAT: ClassVar[Format] = "markdown"
+
+    end: Ending = Field(description="with which outcome and message")
+    publish: Publish = Field(
+        "final",
+        description="`final`: posted if it is the run's last output; `true`: when the step ends; `false`: never",
+    )
+    own_format: Format | None = Field(None, alias="format", description="`text` is posted in a fence")
+
+    @property
+    def format(self) -> Format:
+        """How the message is posted."""
+        return self.own_format or self.FORMAT
+
+
 def kinds_of(data: Any) -> list[str]:
     """The kinds that a step's keys name; exactly one in a valid step."""
     return [kind for kind in KINDS if kind in data] if isinstance(data, dict) else []
 
 
 def _tag(value: Any) -> str | None:
-    if isinstance(value, _Step):
+    if isinstance(value, BaseStep):
         return f"kind:{value.kind}"
     kinds = kinds_of(value)
     return f"kind:{kinds[0]}" if len(kinds) == 1 else None
 
 
 Step = Annotated[
-    Annotated[AgentStep, Tag("kind:agent")] | Annotated[RunStep, Tag("kind:run")],
+    Annotated[AgentStep, Tag("kind:agent")]
+    | Annotated[RunStep, Tag("kind:run")]
+    | Annotated[SwitchStep, Tag("kind:switch")]
+    | Annotated[EndStep, Tag("kind:end")],
     Discriminator(_tag, custom_error_type="step_kind", custom_error_message="not one kind"),
 ]
 #: the same as a tuple, for `isinstance` and for asking who knows a key
-STEP_TYPES: tuple[type[AgentStep], type[RunStep]] = (AgentStep, RunStep)
+STEP_TYPES: tuple[type[BaseStep], ...] = (AgentStep, RunStep, SwitchStep, EndStep)

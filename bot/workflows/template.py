@@ -15,6 +15,7 @@ from typing import Any
 from bot.errors import UserError
 from bot.model.ident import compact
 from bot.workflows.mark import Mark
+from bot.workflows.paths import MISS, resolve
 from bot.workflows.shell_words import misplaced, quoted
 from bot.workflows.slots import RULES, Missing, Slot, is_foreign, is_safe, reference_fault
 
@@ -77,36 +78,6 @@ class Rendered:
     warnings: tuple[str, ...] = ()
 
 
-class _Nothing:
-    """Stands for a path that leads nowhere: None is a value."""
-
-
-_NOTHING = _Nothing()
-
-
-def resolve(scope: Any, path: tuple[str, ...]) -> Any | _Nothing:
-    """The value at `path`: at each level first the whole rest as one key, then the next segment.
-
-    A non-negative integer segment indexes a list. A miss is an instance of `_Nothing`; None is a value.
-    """
-    value = scope
-    for index, segment in enumerate(path):
-        if isinstance(value, Mapping):
-            rest = ".".join(path[index:])
-            if rest in value:
-                return value[rest]
-            if segment not in value:
-                return _NOTHING
-            value = value[segment]
-        elif isinstance(value, (list, tuple)) and segment.isascii() and segment.isdigit() and len(segment) < 10:
-            if int(segment) >= len(value):
-                return _NOTHING
-            value = value[int(segment)]
-        else:
-            return _NOTHING
-    return value
-
-
 def as_text(value: Any) -> str:
     """A string as it is; anything else as compact JSON, None as `null`."""
     return value if isinstance(value, str) else compact(value)
@@ -165,8 +136,8 @@ class Template:
             warnings.append(f"`{token.name}` is not allowed in {rule.what}; nothing was inserted")
             return self._word(token, "")
         if token.path == ("trigger", "text") and isinstance(value, str) and not value.strip():
-            value = _NOTHING
-        if isinstance(value, _Nothing):
+            value = MISS
+        if value is MISS:
             if token.has_default:
                 value, foreign = token.default, False
             elif rule.missing is Missing.FAIL:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema
 from bot.workflows.agent import Budget, LeastRole
 from bot.workflows.defaults import Defaults
 from bot.workflows.node import Id, Name, Node, describe, fault
+from bot.workflows.signature import Declared
 from bot.workflows.step import Step
 
 #: words of a command that set the request's own budget
@@ -40,7 +41,7 @@ class Workflow(Node):
     """One workflow. `name` is the key or the file's stem where the author gave none."""
 
     NOUN: ClassVar[str] = "a workflow"
-    LATER: ClassVar[frozenset[str]] = frozenset({"inputs", "export"})
+    LATER: ClassVar[frozenset[str]] = frozenset({"export"})
 
     name: Name | None = Field(None, description="how a comment names it; the file's stem if left out")
     description: str = Field("", description="one line for `help`")
@@ -49,6 +50,9 @@ class Workflow(Node):
     trigger_role: LeastRole | None = Field(None, description="least role that may run it")
     params: dict[Id, ParamValue] = Field(
         default_factory=dict, description="words `key=value` of a command, with defaults"
+    )
+    inputs: dict[Id, Declared] = Field(
+        default_factory=dict, description="the signature of a run: typed words `key=value`, checked before any step"
     )
     defaults: Defaults = Field(default_factory=Defaults, description="for all steps")
     budget: Budget | None = Field(None, description="most that one run may spend, instead of `limits.per_run`")

@@ -234,3 +234,29 @@ def test_a_model_that_is_away(threadsmith: Threadsmith, repository: Path, thread
     said = threadsmith("run", "helper", "--thread", thread, "--config", repository)
     assert (said.code, said.out) == (1, "")
     assert "try again later" in said.err
+
+
+LANGUAGE = """\
+version: 1
+workflows:
+  count:
+    inputs: {times: {type: number, max: 3}}
+    steps:
+      - {id: tick, run: "echo x >> ticks; wc -l < ticks"}
+      - id: enough
+        run: test "$(wc -l < ticks)" -ge "$TIMES"
+        env: {TIMES: "${{ inputs.times }}"}
+        next: [{when: "outcome == 'fail'", to: tick}, {to: done}]
+      - {id: done, end: {message: "ticked ${{ steps.tick.output }}"}}
+"""
+
+
+def test_a_local_run_walks_as_the_service_does(threadsmith: Threadsmith, repository: Path, thread: Path) -> None:
+    """Inputs, a loop and an end; what does not fit runs nothing."""
+    (repository / ".github" / "bot.yml").write_text(LANGUAGE)
+    said = threadsmith("run", "count", "--thread", thread, "--config", repository, "--input", "times=2")
+    assert said.code == 0
+    assert said.out.split() == ["1", "2", "ticked", "2"]
+    refused = threadsmith("run", "count", "--thread", thread, "--config", repository, "--input", "times=4")
+    assert refused.code != 0
+    assert (refused.out, "`times` is at most 3" in refused.err) == ("", True)

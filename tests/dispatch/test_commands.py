@@ -171,3 +171,12 @@ def test_any_text_is_a_command(text: str) -> None:
 def test_a_quoted_value_comes_back_whole(value: str, rest: str) -> None:
     """Quotes keep spaces, lines and signs."""
     assert read(f'implement note="{value}" {rest}') == Command("named", "implement", {"note": value}, rest)
+
+
+def test_a_signed_name_takes_every_key() -> None:
+    """So that a misspelt input is told as unknown; for others it is free text."""
+    names = {"ship": ("area",), "ask": ()}
+    got = parse("ship aera=api go area=web", names=names, default="ask", signed={"ship"})
+    assert (got.name, got.params, got.text) == ("ship", {"aera": "api"}, "go area=web")
+    assert parse("ship aera=api", names=names, default="ask").params == {}
+    assert parse("x=1 y", names=names, default="ask", signed={"ask"}).params == {"x": "1"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
-from bot.workflows import AgentStep, BotFile, RunStep, Workflow
+from bot.workflows import AgentStep, BotFile, EndStep, RunStep, SwitchStep, Workflow
 from bot.workflows.agent import Agent, Budget, Retry
 from bot.workflows.bot_file import (
     ActorLimits,
@@ -19,9 +19,14 @@ from bot.workflows.bot_file import (
     Workspace,
 )
 from bot.workflows.defaults import Defaults
+from bot.workflows.modifiers import KINDS, MODIFIERS
 from bot.workflows.node import Node
+from bot.workflows.result import Result
+from bot.workflows.result_fields import ResultField
+from bot.workflows.routing import Case, Loop, Rework, Verdict
+from bot.workflows.signature import Declared
 from bot.workflows.slots import Slot
-from bot.workflows.step import ExecInput
+from bot.workflows.step import STEP_TYPES, Ending, ExecInput
 from tests.docs.markdown import codes, table
 
 #: words for a reference to another table
@@ -30,6 +35,16 @@ _LINKS: Mapping[str, str] = {
     "Workflow": "[workflow](#a-workflow)",
     "AgentStep": "[`agent` step](#a-step-of-kind-agent)",
     "RunStep": "[`run` step](#a-step-of-kind-run)",
+    "SwitchStep": "[`switch` step](#a-step-of-kind-switch)",
+    "EndStep": "[`end` step](#a-step-of-kind-end)",
+    "Ending": "`{outcome: success, message: …}`",
+    "Result": "[result](#results)",
+    "ResultField": "[field](#results)",
+    "Case": "`{when, to}`",
+    "Loop": "[loop](#order-and-routing)",
+    "Rework": "[rework](#order-and-routing)",
+    "Verdict": "`{verdict: path, cases: […]}`",
+    "Declared": "[input](#the-inputs-of-a-run)",
     "ExecInput": "[exec input](#an-exec-input)",
     "Budget": "[budget](#budgets-retries-defaults)",
     "Retry": "[retry](#budgets-retries-defaults)",
@@ -52,6 +67,8 @@ def keys(*models: type[Node]) -> str:
     rows = []
     for model in models:
         schema = model.model_json_schema()
+        if "$ref" in schema:  # a model that holds itself
+            schema = schema["$defs"][model.__name__]
         needed = set(schema.get("required", ()))
         for name, one in schema["properties"].items():
             field = next(field for key, field in model.model_fields.items() if name in (key, field.alias))
@@ -82,6 +99,10 @@ def _value(schema: Mapping[str, Any]) -> str:
         case {"type": "object", "patternProperties": entries}:
             (inner,) = entries.values()
             return f"mapping of {_value(inner)}"
+        case {"type": "object", "additionalProperties": inner}:
+            return f"mapping of {_value(inner)}"
+        case {"type": "string", "pattern": pattern} if "result" in str(pattern):
+            return "path"
         case {"type": "string", "pattern": pattern} if "[smhd]" in str(pattern):
             return "duration"
         case {"type": "string", "pattern": pattern} if ":(" in str(pattern):
@@ -92,6 +113,8 @@ def _value(schema: Mapping[str, Any]) -> str:
             return "name"
         case {"type": ["string", "null"]}:
             return "text or nothing"
+        case {"type": ["string", "number", "boolean"]}:
+            return "text, number, `true` or `false`"
         case {"type": kind}:
             words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true`, `false`"}
             return words[str(kind)]
@@ -123,12 +146,28 @@ KEYS: Mapping[str, Callable[[], str]] = {
     "workflow": partial(keys, Workflow),
     "agent-step": partial(keys, AgentStep),
     "run-step": partial(keys, RunStep),
+    "switch-step": partial(keys, SwitchStep),
+    "end-step": partial(keys, EndStep, Ending),
+    "routing": partial(keys, Case, Verdict, Loop, Rework),
+    "result": partial(keys, Result, ResultField),
+    "declared": partial(keys, Declared),
     "input": partial(keys, ExecInput),
     "limits": partial(keys, Limits),
     "amounts": partial(keys, RunLimits, ActorLimits, RepositoryLimits, DayLimits),
     "behaviour": partial(keys, History, Publish, Workspace),
     "bounds": partial(keys, Budget, Retry, Defaults),
 }
+
+
+def modifiers() -> str:
+    """Which kind of step takes which key today."""
+    kinds = {model.KIND: {field.alias or name for name, field in model.model_fields.items()} for model in STEP_TYPES}
+    rows = []
+    for key, takers in MODIFIERS.items():
+        if any(key in own for own in kinds.values()):
+            assert takers >= {kind for kind, own in kinds.items() if key in own}, key
+            rows.append((f"`{key}`", codes(kind for kind in KINDS if key in kinds.get(kind, ()))))
+    return table(("key", "on steps of kind"), rows)
 
 
 @cache

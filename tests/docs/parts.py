@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "cli": reference.cli,
     "builtins": reference.builtins,
     "states": reference.states,
+    "modifiers": configuration.modifiers,
     "slots": reference.slots,
     "namespaces": reference.namespaces,
     "rules": reference.rules,

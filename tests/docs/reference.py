@@ -198,9 +198,11 @@ _MISSING = {
 }
 _PLACES = {
     Slot.PROMPT: "`prompt` of an agent or a step, and the files it names",
+    Slot.SPEECH: "`end.message`",
     Slot.COMMAND: "text of `run` and `exec`",
     Slot.ARGV: "`run` and `exec` as a list",
     Slot.ENVIRONMENT: "`env` of `run` and `exec`",
+    Slot.CONDITION: "`when` of steps and routes: CEL, see [Order and routing](#order-and-routing)",
     Slot.FIXED: "every other value",
 }
 
@@ -218,6 +220,13 @@ def slots() -> str:
     return table(("place", "takes", "a reference without a value and without `??`"), rows)
 
 
+_OWN_FIELDS = {
+    "params": "the workflow's own params",
+    "inputs": "the workflow's own inputs",
+    "ctx": "keys of the run context, see [The run context](#the-run-context)",
+}
+
+
 def namespaces() -> str:
     """What a reference may name today."""
     rows = []
@@ -225,7 +234,7 @@ def namespaces() -> str:
         if name not in AVAILABLE:
             continue
         shown = f"{name}.<id>" if space.ids else name
-        rows.append((code(shown), codes(sorted(space.fields)) if space.fields else "the workflow's own params"))
+        rows.append((code(shown), codes(sorted(space.fields)) if space.fields else _OWN_FIELDS[name]))
     return table(("namespace", "fields"), rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ workflows:
 """
 
 
+@cache
 def steps() -> tuple[Step, ...]:
     workflow = load({".github/bot.yml": WORKFLOW}).workflow_for("two")
     assert workflow is not None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ulid import ULID
 
 from bot.model import ident
-from bot.model.ident import compact, digest, new_id
+from bot.model.ident import compact, digest, new_id, sort_behind
 
 
 def test_ids_of_many_threads_are_distinct_and_sort_as_made() -> None:
@@ -29,6 +29,16 @@ def test_a_clock_that_is_set_back_does_not_put_a_later_row_first(monkeypatch: py
     past.from_int = ULID.from_int  # type: ignore[attr-defined]  # the only other thing that is used of it
     monkeypatch.setattr(ident, "ULID", past)
     assert last < new_id() < new_id()
+
+
+def test_ids_go_on_behind_those_of_an_earlier_process() -> None:
+    """One that was made when the clock was ahead; an older one changes nothing."""
+    ahead = str(ULID.from_int(int(ULID.from_str(new_id())) + 2**90))
+    sort_behind(ahead)
+    later = new_id()
+    assert later > ahead
+    sort_behind(str(ULID.from_timestamp(1_000_000_000)))
+    assert new_id() > later
 
 
 @given(st.lists(st.one_of(st.none(), st.text(), st.binary())), st.lists(st.one_of(st.none(), st.text(), st.binary())))

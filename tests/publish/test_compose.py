@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.model.ident import compact
 from bot.model.slot import Slot
 from bot.publish import Redactor, Speaker, compose
 from bot.publish.compose import Draft
@@ -81,6 +82,19 @@ def test_text_built_to_be_slow_is_fenced() -> None:
     assert made("A line of *prose* with `code` and a [link](https://a.example).\n\n" * 900)[0].startswith("A line")
 
 
+def test_a_result_is_folded_below_the_text_and_passes_the_policy() -> None:
+    """Secrets, mentions and what no database takes are gone from it as from any text; alone it is nothing to say."""
+    result = compact({"verdict": f"ask @ana about {SECRET} \ud800", "risk": [1, 2]})
+    (body,) = compose.compose(Draft("Fine.", output=True, result=result, footer="<sub>r1</sub>"), REDACT)
+    assert body.startswith("Fine.\n\n<details><summary>Result</summary>")
+    assert "risk: [1,2]" in body
+    assert body.endswith("<sub>r1</sub>")
+    assert SECRET not in body
+    body.encode()
+    assert compose.compose(Draft("", output=True, result=result, footer="<sub>r1</sub>"), REDACT) == ()
+    assert "Result" not in compose.compose(Draft("Fine.", output=True), REDACT)[0]
+
+
 async def test_long_texts_are_composed_outside_of_the_transaction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,11 +113,13 @@ async def test_long_texts_are_composed_outside_of_the_transaction(
     def work(session: Session) -> bool:
         thread = rows.thread(session)
         said = speaker.output(session, thread, SLOT, purpose="output", text=f"{SECRET} @ana " * 2_000)
+        result = {"list": ["word"] * 2_000}
+        speaker.output(session, thread, Slot("run/3", "output"), purpose="output", text="short", result=result)
         return speaker.output(session, thread, Slot("run/2", "output"), purpose="output", text="short") and said
 
     assert await compose.write(store, work)
-    assert len(where) == 2
-    assert where[0] != "store-write"
+    assert len(where) == 3
+    assert where.count("store-write") == 1
     found = await store.read(lambda session: outbox.find(session, SLOT))
     assert found is not None
     assert SECRET not in found.body

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlmodel import Session, SQLModel, col, func, select
+from ulid import ULID
 
 from bot.errors import OperatorError, Transient
+from bot.model.ident import new_id
 from bot.store import Store, deliveries, open_store
 from bot.store.database import ring
 from bot.store.migrate import HEAD
-from bot.store.tables import Delivery
+from bot.store.tables import Attempt, Delivery, Frame
+from tests import rows
 from tests.rows import delivery, locked
 
 from .conftest import NOW
@@ -94,6 +97,25 @@ async def test_what_was_answered_survives_in_another_process_view(tmp_path: Path
     assert await count(second) == 1
     await second.close()
     await first.close()
+
+
+async def test_ids_go_on_behind_the_newest_of_the_database(tmp_path: Path) -> None:
+    """Also where the clock of the process before was ahead: a run walks on from its newest attempt."""
+    url = f"sqlite:///{tmp_path / 'bot.db'}"
+    ahead = str(ULID.from_int(int(ULID.from_str(new_id())) + 2**93))
+
+    def begin(session: Session) -> None:
+        run = rows.run(session, guid="a")
+        frame = session.exec(select(Frame).where(Frame.run_id == run.id)).one()
+        attempt = Attempt(id=ahead, run_id=run.id, frame_id=frame.id, step="one", kind="run", number=1, started_at=NOW)
+        session.add(attempt)
+
+    first = open_store(url)
+    await first.write(begin)
+    await first.close()
+    assert new_id() < ahead
+    await open_store(url).close()
+    assert new_id() > ahead
 
 
 async def test_migrations_give_exactly_the_tables_of_the_code(store: Store) -> None:

@@ -328,7 +328,8 @@ def test_faults_of_the_file(text: str, code: str) -> None:
         ("a: {runner: {exec: ['^${{ run.id }}']}}", "template_slot"),
         ("^a: {runner: {exec: [a]}, temperature: 1}", "modifier"),
         ("a: {model: 'demo:x', ^tools: []}", "not_available"),
-        ("a: {model: 'demo:x', ^fidelity: full}", "not_available"),
+        ("a: {model: 'demo:x', fidelity: ^most}", "option"),
+        ("a: {model: 'demo:x', injection_cap: ^0}", "range"),
         ("a: {model: 'demo:x', temperature: ^3}", "range"),
         ("a: {model: 'demo:x', max_tokens: ^0}", "range"),
         ("a: {model: 'demo:x', timeout: ^60}", "duration"),
@@ -370,7 +371,9 @@ def test_faults_of_an_agent(agent: str, code: str) -> None:
         ("^{id: a, run: date, agent: x}", "step_kind"),
         ("^{id: a, ask: Sure?}", "not_available"),
         ("^text", "type_mismatch"),
-        ("{id: a, run: date, ^when: x}", "not_available"),
+        ("{id: a, run: date, ^each: x}", "not_available"),
+        ("{id: a, run: date, ^budget: {usd: 1}}", "not_available"),
+        ("{id: a, agent: x, ^tools: []}", "not_available"),
         ("{id: a, run: date, ^prompt: x}", "modifier"),
         ("{id: a, agent: x, ^shell: bash}", "modifier"),
         ("{id: a, run: date, ^inputs: {}}", "not_available"),
@@ -418,10 +421,11 @@ def test_faults_of_a_step(step: str, code: str) -> None:
     [
         ("{}", "missing_key"),
         ("{steps: []}", "empty"),
-        ("{steps: [{id: a, run: date}], inputs: {}}", "not_available"),
+        ("{steps: [{id: a, run: date}], export: {}}", "not_available"),
         ("{steps: [{id: a, run: date}], on: {opened: true}}", "not_available"),
         ("{steps: [{id: a, run: date}], on: {mention: yes}}", "type_mismatch"),
-        ("{steps: [{id: a, run: date}], defaults: {fidelity: full}}", "not_available"),
+        ("{steps: [{id: a, run: date}], defaults: {fidelity: most}}", "option"),
+        ("{steps: [{id: a, run: date}], defaults: {by: x}}", "not_available"),
         ("{steps: [{id: a, run: date}], params: {a: 1}}", "type_mismatch"),
         ("{steps: [{id: a, run: date}], params: {usd: '1'}}", "reserved_name"),
         ("{steps: [{id: a, run: date}], name: other}", "name"),
@@ -444,7 +448,7 @@ def test_hints_name_what_was_meant() -> None:
     assert only(f"{head}[{{id: a, agent: raeder}}]}}}}").hint == "did you mean `reader`?"
     assert only(f"{head}[{{id: a, agnet: reader}}]}}}}").hint == "did you mean `agent`?"
     steps = "[{id: one, run: date}, {id: two, run: date}, {id: c, agent: reader, prompt: '${{ steps.three.output }}'}]"
-    assert only(f"{head}{steps}}}}}").hint == "steps above it: `one`, `two`"
+    assert only(f"{head}{steps}}}}}").hint == "steps before it: `one`, `two`"
     assert only(f"{head}[{{id: a, run: 'echo ${{{{ params.bsae }}}}'}}]}}}}").hint == "did you mean `base`?"
     missing = only("version: 1\nagents: {a: {model: 'demo:x', prompt: prompts/codr.md}}", coder="x")
     assert missing.hint == "did you mean `prompts/coder.md`?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.workflows.slots import AVAILABLE, NAMESPACES, RULES, Slot, reference_fault
+from bot.workflows.slots import AVAILABLE, NAMESPACES, RULES, Slot, is_foreign, reference_fault
 
 #: a reference of each namespace that is right in itself
 SAMPLES = {
@@ -55,15 +55,26 @@ def test_each_cell(slot: Slot, name: str) -> None:
         assert code == "namespace"
     elif name not in AVAILABLE:
         assert code == "not_available"
-    elif slot in (Slot.COMMAND, Slot.ARGV) and name == "issue":
+    elif slot in (Slot.COMMAND, Slot.ARGV) and name in ("issue", "ctx"):
         assert code == "namespace"
     else:
         assert code is None
 
 
-@pytest.mark.parametrize(("path", "safe"), [("issue.number", True), ("issue.url", False), ("run.goal", True)])
+@pytest.mark.parametrize(
+    ("path", "safe"),
+    [
+        ("issue.number", True),
+        ("issue.url", False),
+        ("run.goal", True),
+        ("ctx.outcome", True),
+        ("ctx.human_response", True),
+        ("ctx.last_response", False),
+        ("ctx.mine.outcome", False),
+    ],
+)
 def test_safe_keys(path: str, safe: bool) -> None:
-    """Of the issue only the number may stand in a command."""
+    """Of the issue only the number may stand in a command, of the run context four of the engine's keys."""
     assert (reference_fault(tuple(path.split(".")), Slot.COMMAND) is None) == safe
 
 
@@ -75,6 +86,11 @@ def test_thirty_two_segments() -> None:
         "a path has at most 32 segments, this one 33",
         "",
     )
-    fault = reference_fault((*steps, *"x" * 29), Slot.PROMPT)
-    assert fault is not None
-    assert fault[0] == "not_available"
+    assert reference_fault((*steps, *"x" * 29), Slot.PROMPT) is None
+
+
+@pytest.mark.parametrize("path", ["steps.a.result.outcome", "steps.a.ctx.exit_code", "ctx.outcome", "inputs.number"])
+def test_what_is_foreign(path: str) -> None:
+    """A value of somebody's making is fenced, whatever its last word is."""
+    assert is_foreign(tuple(path.split(".")))
+    assert not is_foreign(("steps", "a", "cost"))

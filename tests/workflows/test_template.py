@@ -83,10 +83,15 @@ def test_rendering(text: str, expected: str) -> None:
         ("${{ isue.title }}", "namespace"),
         ("${{ secrets.KEY }}", "namespace"),
         ("${{ resources.db }}", "namespace"),
-        ("${{ inputs.x }}", "not_available"),
-        ("${{ ctx.last_response }}", "not_available"),
-        ("${{ steps.plan.result.risk }}", "not_available"),
-        ("${{ steps.plan.cost }}", "not_available"),
+        ("${{ item.x }}", "not_available"),
+        ("${{ artifacts.x.uri }}", "not_available"),
+        ("${{ steps.plan.branch }}", "not_available"),
+        ("${{ steps.plan.pr_url }}", "not_available"),
+        ("${{ steps.plan.result }}", "unknown_field"),
+        ("${{ steps.plan.ctx }}", "unknown_field"),
+        ("${{ inputs.x.y }}", "template_depth"),
+        ("${{ loop.number }}", "unknown_field"),
+        ("${{ agent.prompt }}", "unknown_field"),
         ("${{ issue.titel }}", "unknown_field"),
         ("${{ issue }}", "unknown_field"),
         ("${{ steps.plan }}", "unknown_field"),
@@ -109,7 +114,7 @@ def test_hints_point_at_what_was_meant() -> None:
     """Near misses are named; a foreign namespace is told what the place takes."""
     assert fault("${{ issue.titel }}").hint == "did you mean `title`?"
     assert fault("${{ isue.title }}").hint == "did you mean `issue`?"
-    assert "`issue`, `params`, `run`, `steps`, `trigger`" in fault("${{ secrets.K }}").message
+    assert "`issue`, `loop`, `params`, `run`, `steps`, `trigger`" in fault("${{ secrets.K }}").message
 
 
 def test_a_miss_fails_and_says_what_to_do() -> None:

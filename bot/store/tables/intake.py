@@ -142,6 +142,8 @@ class Dispatch(SQLModel, table=True):
     request: str
     command: str
     params: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    #: the run's declared inputs as bound: checked and typed, once
+    inputs: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     #: values of the `trigger` and `issue` namespaces
     trigger: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     issue: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)

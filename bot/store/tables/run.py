@@ -81,6 +81,8 @@ class Attempt(SQLModel, table=True):
     exit_code: int | None = None
     result: Any = Field(default=None, sa_type=JSON)
     error: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    #: where the walk went on after it, recorded with the outcome (see `engine.route`); empty while it runs
+    route: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     #: digests of the bytes in `blob`
     streams: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     prompt_blob: str | None = None
@@ -111,10 +113,14 @@ class Gate(SQLModel, table=True):
 class Value(SQLModel, table=True):
     """An entry of the run context, with the attempt that wrote it; the newest of a key counts."""
 
+    __table_args__ = (Index("ix_value_newest", "run_id", "key", "step"),)
+
     id: str = Field(default_factory=new_id, primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
     frame_id: str = Field(foreign_key="frame.id")
     attempt_id: str | None = Field(default=None, foreign_key="attempt.id")
+    #: the step that wrote it; empty for what the run began with
+    step: str = ""
     key: str
     text: str
 

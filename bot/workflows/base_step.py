@@ -1,0 +1,139 @@
+"""What every step has, and what every step has that does work of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+
+from bot.workflows.agent import Agent, Budget, Retry
+from bot.workflows.conditions import Condition
+from bot.workflows.context_keys import ReadKey, WrittenKey
+from bot.workflows.defaults import Defaults, WorkspaceMode
+from bot.workflows.node import Duration, Id, Node, describe, fault
+from bot.workflows.result import Result
+from bot.workflows.routing import Case, ConditionText, Decide, Loop, Next, Rework, Target, Verdict
+
+Format = Literal["markdown", "text"]
+
+
+def _publish(value: Any) -> Any:
+    # a literal of pydantic's takes 1 for true
+    if value == "final" or isinstance(value, bool):
+        return value
+    raise fault("option", f"expected `final`, `true` or `false`, got {describe(value)}")
+
+
+Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]
+
+
+class BaseStep(Node):
+    """What every kind has. What a kind has no key for is there all the same, with the value that then holds."""
+
+    NOUN: ClassVar[str] = "a step"
+    KIND: ClassVar[str]
+    #: what people see the output as
+    FORMAT: ClassVar[Format] = "text"
+    #: longest time for one attempt, in seconds
+    TIMEOUT: ClassVar[float] = 600.0
+
+    id: Id = Field(description="unique in the workflow")
+    when: ConditionText = Field(None, description="CEL; where it is false the step is skipped")
+
+    _agent: Agent | None = PrivateAttr(default=None)
+    _defaults: Defaults = PrivateAttr(default_factory=Defaults)
+
+    def settle(self, defaults: Defaults, agent: Agent | None = None) -> None:
+        """Tell the step what holds where it says nothing; once, when the configuration is put together."""
+        self._defaults, self._agent = defaults, agent
+
+    @property
+    def kind(self) -> str:
+        return self.KIND
+
+    @property
+    def condition(self) -> Condition | None:
+        """`when`, read; None where the step is never skipped."""
+        return self._conditions.get(("when",))
+
+
+class WorkingStep(BaseStep):
+    """A step that does work of its own.
+
+    `timeout`, `retry`, `workspace`, `budget` and `format` are the values in force: the step's own, else the agent's,
+    else those of the workflow's `defaults`, else the kind's.
+    """
+
+    own_timeout: Duration | None = Field(None, alias="timeout", description="longest time for one attempt")
+    own_retry: Retry | None = Field(None, alias="retry", description="what is done about transient faults")
+    own_workspace: WorkspaceMode | None = Field(
+        None, alias="workspace", description="whether the step sees a clone of the repository"
+    )
+    publish: Publish = Field(
+        "final",
+        description="`final`: posted if it is the run's last output; `true`: when the step ends; `false`: never",
+    )
+    own_format: Format | None = Field(None, alias="format", description="`text` is posted in a fence")
+    result: Result | None = Field(None, description="what the step must give, held against a schema")
+    writes: tuple[WrittenKey, ...] = Field((), description="keys of the run context, taken from the output")
+    reads: tuple[ReadKey, ...] = Field((), description="further keys of the run context for `summary:medium`")
+    next: Next | None = Field(None, description="what runs after it, instead of the step below")
+    decide: Decide | None = Field(None, description="the path whose value says what runs after it")
+    transitions: dict[str, Target] = Field(default_factory=dict, description="for `decide`: value to step")
+    own_loop: Loop | None = Field(None, alias="loop", description="bounds the routes that lead back")
+    rework: Rework | None = Field(None, description="where to go back to when the result is refused")
+
+    @model_validator(mode="after")
+    def _one_way_on(self) -> WorkingStep:
+        if self.next is not None and self.decide is not None:
+            raise fault("one_of", "a step has `next` or `decide`, not both", "remove one of them")
+        wanted = isinstance(self.decide, str)
+        if wanted and not self.transitions:
+            raise fault("missing_key", "`decide` needs `transitions`", "add `transitions: {value: step}`")
+        if not wanted and "transitions" in self.model_fields_set:
+            reason = "has its own cases" if self.decide is not None else "needs `decide`"
+            raise fault("modifier", f"`transitions` means nothing here: {reason}", "remove it, or add `decide: path`")
+        return self
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one attempt may take."""
+        given = (self.own_timeout, self._agent.timeout if self._agent else None, self._defaults.timeout)
+        return next((value for value in given if value is not None), self.TIMEOUT)
+
+    @property
+    def retry(self) -> Retry:
+        """What is done about transient faults."""
+        given = (self.own_retry, self._agent.retry if self._agent else None, self._defaults.retry)
+        return next((value for value in given if value is not None), Retry())
+
+    @property
+    def budget(self) -> Budget:
+        """Most that the step may spend; the run's own budget holds besides."""
+        own = self._agent.budget if self._agent is not None else None
+        return (own or Budget()).over(self._defaults.budget or Budget())
+
+    @property
+    def workspace(self) -> WorkspaceMode:
+        """Whether the step sees a clone."""
+        return self.own_workspace or self._defaults.workspace or self._usual_workspace()
+
+    def _usual_workspace(self) -> WorkspaceMode:
+        return "read"
+
+    @property
+    def format(self) -> Format:
+        """How the output is posted."""
+        return self.own_format or self.FORMAT
+
+    @property
+    def loop(self) -> Loop:
+        """What bounds its routes that lead back."""
+        return self.own_loop or Loop()
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The conditional routes in order, those of `next` or of a verdict; the last may be the default."""
+        if isinstance(self.decide, Verdict):
+            return self.decide.cases
+        return self.next if isinstance(self.next, tuple) else ()
