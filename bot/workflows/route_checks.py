@@ -21,6 +21,8 @@ def check_routes(workflow: Workflow, graph: Graph, findings: Findings) -> None:
     ids = [step.id for step in workflow.steps]
     lost = False
     for step in workflow.steps:
+        if findings.full:
+            return
         lost = _check_targets(step, graph, ids, findings) or lost
         _check_loop(step, graph, findings)
         if isinstance(step, WorkingStep):
@@ -29,7 +31,7 @@ def check_routes(workflow: Workflow, graph: Graph, findings: Findings) -> None:
     # a route that leads nowhere explains the step that nothing leads to
     reached = graph.reachable() if not lost else frozenset(ids)
     for step in workflow.steps:
-        if step.id not in reached:
+        if step.id not in reached and not findings.full:
             hint = "let a route lead to it, or remove it"
             findings.error(step.mark_of("id"), "unreachable", f"no route leads to the step `{step.id}`", hint)
 
