@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Literal
 
 from starlette.requests import ClientDisconnect, Request
@@ -115,7 +116,11 @@ class GitServer:
         )
         feeding = asyncio.create_task(_feed(request, process))
         assert process.stdout is not None
-        status, answer_headers = await _read_head(process.stdout)
+        try:
+            status, answer_headers = await _read_head(process.stdout)
+        except BaseException:  # a cancellation too: a process that nobody waits for stays behind
+            await asyncio.shield(_end(process, feeding))
+            raise
         if receives:
             # a push must be known to the world before its answer is: whoever pushed may look at once
             body = await process.stdout.read()
@@ -145,6 +150,8 @@ async def _feed(request: Request, process: asyncio.subprocess.Process) -> None:
         process.kill()
     except (BrokenPipeError, ConnectionResetError):
         return  # it had read enough
+    finally:
+        stdin.close()
 
 
 async def _read_head(stdout: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
@@ -165,6 +172,15 @@ async def _rest(process: asyncio.subprocess.Process, feeding: asyncio.Task[None]
         while chunk := await process.stdout.read(_CHUNK):
             yield chunk
     finally:
-        if process.returncode is None and not process.stdout.at_eof():
+        await asyncio.shield(_end(process, feeding))
+
+
+async def _end(process: asyncio.subprocess.Process, feeding: asyncio.Task[None]) -> None:
+    """Leave nothing of a git process behind, whether or not it had finished."""
+    assert process.stdout is not None
+    if process.returncode is None and not process.stdout.at_eof():
+        with suppress(ProcessLookupError):
             process.kill()
-        await asyncio.gather(feeding, process.wait())
+    if process.stdin is not None:
+        process.stdin.close()
+    await asyncio.gather(feeding, process.wait(), return_exceptions=True)

@@ -352,7 +352,7 @@ async def test_a_broken_file_needs_write_and_suggests_nothing(scene: Scene) -> N
     scene.configure("version: 1\ntrigger_role: read\nagents: [")
     await scene.says(SAM, "@bot hello", comment_id=501)
     assert await scene.said() == []
-    await scene.says(ANA, "@bot chekc hello", comment_id=502)
+    await scene.says(ANA, "@bot statsu hello", comment_id=502)
     (told,) = await scene.said()
     assert "`.github/bot.yml` at c0ffee0 cannot be used" in told
     await scene.says(MEG, "@bot hello", comment_id=503)

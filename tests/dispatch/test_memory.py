@@ -209,6 +209,7 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(scene: Scene) -> N
     states = [(d.sequence, d.state) for d in await scene.dispatched()]
     assert states == [(1, DispatchState.STARTED), (2, DispatchState.CANCELLED), (3, DispatchState.QUEUED)]
     assert [r.state for r in await scene.runs()] == [RunState.RUNNING, RunState.CANCELLED, RunState.QUEUED]
+    assert [r.cancelled_by is None for r in await scene.runs()] == [True, False, True]
     assert (await scene.runs())[1].reason == "cancelled by the deletion of the comment that asked"
     assert await scene.said() == []
 

@@ -90,6 +90,20 @@ async def test_alone_it_is_the_comment_before(store: Store) -> None:
         await chosen(store, server, Command("builtin", "pin"))
 
 
+async def test_a_thread_that_is_shorter_than_was_told(store: Store) -> None:
+    """Comments were deleted since: the next page looked at is the last there is."""
+    server = FakeGitHub()
+
+    def page(request: Any) -> Any:
+        if request.url.params["page"] == "1":
+            return answer([at(400, 30)])
+        return answer([], link=f'<{request.url.copy_set_param("page", 1)}>; rel="last"')
+
+    server.on("GET", f"{REPO}/issues/1/comments", page)
+    assert (await chosen(store, server, Command("builtin", "pin"), count=450)).id == 400
+    assert [request.url.params["page"] for request in server.sent()] == ["5", "1"]
+
+
 async def test_a_linked_comment_is_read_and_must_stand_here(store: Store) -> None:
     """The address in the link is what somebody typed; the comment's own counts."""
     server = FakeGitHub()

@@ -11,7 +11,7 @@ from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.model.context import CommentRecord, Manifest
 from bot.model.state import RunState
-from bot.store import Session, Store, runs
+from bot.store import Session, Store, dispatches, runs
 from bot.store.tables import Attempt, Run
 from tests import rows
 from tests.dispatch.scene import acceptance, configured, event
@@ -106,6 +106,10 @@ async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:
         second = rows.run(session, guid="b", workflow="build")
         runs.claim(session, "me", NOW + timedelta(minutes=3), timedelta(seconds=30))
         busy = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5, seconds=59))
+        first = dispatches.open_of_thread(session, rows.thread(session).id)[0]
+        runs.release(session, first, NOW)
+        again = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5))
+        assert again.splitlines()[2].startswith("- r1 `ask` · queued for 5 min")
         for run in (session.get_one(Run, second.id), *[r for r, _, _ in runs.recent(session)]):
             run.state = RunState.FAILED
             session.add(run)

@@ -13,7 +13,7 @@ from bot.engine.graph import End
 from bot.engine.report import Reporter
 from bot.model.context import Manifest
 from bot.model.outcome import Done, Failed, Outcome, Usage
-from bot.model.state import RunState
+from bot.model.state import AttemptState, RunState
 from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, runs
 from bot.store.runs import RunRows
@@ -203,6 +203,22 @@ async def test_every_other_end_is_told_too(store: Store, end: End, words: list[s
     for each in words:
         assert each in body
     assert [r.body for r in await case.rows("reaction")] == ([reaction] if reaction else [])
+
+
+async def test_an_end_that_is_not_the_steps_fault_tells_its_own_reason(store: Store) -> None:
+    """Whatever an earlier attempt of that step died of."""
+    case = await told(store, text(""))
+    begun = await case.case.begin()
+
+    def interrupt(session: Session) -> None:
+        row = session.get_one(Attempt, begun.attempt.id)
+        row.state, row.error = AttemptState.INTERRUPTED, {"code": "interrupted", "message": "the process ended"}
+        session.add(row)
+
+    await store.write(interrupt)
+    (body,) = await case.end(End(RunState.SET_ASIDE, "s1", "s1 was interrupted 3 times without progress"))
+    assert "`s1` failed: `set_aside` s1 was interrupted 3 times" in body
+    assert "the process ended" not in body
 
 
 async def test_a_cancellation_names_who(store: Store) -> None:

@@ -153,5 +153,7 @@ async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> N
         assert [str(error) for error in heard if isinstance(error, Transient)] == [
             "the database refuses: database is locked"
         ] * 2
+    with pytest.raises(Transient, match="the database refuses: attempt to write a readonly database"):
+        await store.read(lambda s: deliveries.take(s, delivery("a"), NOW))
     assert await count(store) == 0
     assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"
