@@ -27,18 +27,27 @@ _TAIL = rf"\(\s*+(?P<target><[^<>\n]*+>|{_TARGET})(?:\s++(?P<title>{_TITLE}))?+\
 _BRACKETED = _nested(r"\[", r"\]", r"[^\[\]\\]|\\.", _DEPTH)
 _IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:{_TAIL})", re.DOTALL)
 _LINK = re.compile(rf"\]{_TAIL}", re.DOTALL)
+#: a link that shows nothing, or (with a bang) an image
+_EMPTY_LINK = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)(?P<bang>!?)\[\s*+\]{_TAIL}", re.DOTALL)
 _SHORT_IMAGE = re.compile(rf"(?P<escapes>(?<!\\)(?:\\\\)*+)!\[(?P<alt>{_BRACKETED})\](?:\[\])?", re.DOTALL)
 _SECOND_LABEL = re.compile(r"\]\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.DOTALL)
 _LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.)++)\]", re.DOTALL)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+#: the marks of quotes and lists before a block
+_MARKS = r"(?: {0,3}(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t]))[ \t]?)*+"
+_FOOTNOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE_START = re.compile(rf"^{_MARKS} {{0,3}}({_FOOTNOTE_LABEL.pattern}):", re.MULTILINE)
+#: what ends a paragraph without a blank line: another footnote, a list, a heading
+_MORE = (
+    rf"(?:\n(?!{_FOOTNOTE_START.pattern[1:]}|(?: {{0,3}}>)*+ {{0,3}}(?:(?:[-+*]|1[.)])[ \t]+\S|\#{{1,6}}[ \t]))"
+    r"[^\n]*\S[^\n]*)*+"
+)
 #: a footnote with its paragraph and the indented paragraphs that follow (GFM)
 _FOOTNOTE = re.compile(
-    r"^ {0,3}(?P<label>\[\^[^\]\s]+\]):[^\n]*(?:\n[^\n]*\S[^\n]*)*+"
-    r"(?:\n(?:[ \t]*\n)+(?: {4}|\t)[^\n]*(?:\n[^\n]*\S[^\n]*)*+)*+",
+    rf"^(?P<marks>{_MARKS}) {{0,3}}(?P<label>{_FOOTNOTE_LABEL.pattern}):[^\n]*{_MORE}"
+    rf"(?:\n(?:[ \t]*\n)+(?: {{4}}|\t)[^\n]*{_MORE})*+",
     re.MULTILINE,
 )
-_FOOTNOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]")
-_FOOTNOTE_START = re.compile(r"^ {0,3}(\[\^[^\]\s]+\]):", re.MULTILINE)
 _MASK = re.compile("\ufdd0([0-9]+)\ufdd1")
 
 
@@ -54,11 +63,14 @@ def without_hidden_link_text(text: str, kept: list[tuple[str, Definition | None]
         text = _SHORT_IMAGE.sub(lambda match: _short_image(match, targets, tally), text)
     text = _IMAGE.sub(lambda match: _image(match, tally), text)
     text = _LINK.sub(lambda match: _link(match, tally), text)
+    text = _EMPTY_LINK.sub(lambda match: _empty_link(match, tally), text)
     if definitions:
         used = {label_key(match["label"]) for match in _LABEL.finditer(text)}
         for number, (raw, kept_definition) in enumerate(kept):
             if kept_definition:
                 kept[number] = (_plain_definition(raw, kept_definition, used, tally), kept_definition)
+                # the first of a name counts
+                used.discard(label_key(kept_definition.label))
     return _without_unused_footnotes(text, kept, tally)
 
 
@@ -102,8 +114,17 @@ def _link(match: re.Match[str], tally: Tally) -> str:
     return f"]({match['target']})"
 
 
+def _empty_link(match: re.Match[str], tally: Tally) -> str:
+    """Where the link points, as text."""
+    target = match["target"].removeprefix("<").removesuffix(">").strip()
+    if match["bang"] or not target or _BLANK_LINE.search(match.group()):
+        return match.group()
+    tally.add("empty link", match.group()[len(match["escapes"]) :])
+    return match["escapes"] + target
+
+
 def _plain_definition(raw: str, definition: Definition, used: set[str], tally: Tally) -> str:
-    """Nothing if no text refers to it, else without its title. What stands before it (a list's mark) stays."""
+    """Nothing if no text refers to it or an earlier one has its name, else without its title. What stands before it (a list's mark) stays."""
     end = "\n" if raw.endswith("\n") else ""
     before = raw[: raw.index("[")]
     if label_key(definition.label) not in used:
@@ -120,14 +141,18 @@ def _without_unused_footnotes(text: str, kept: Sequence[tuple[str, Definition | 
     if "[^" not in text:
         return text
 
-    named = Counter(_FOOTNOTE_LABEL.findall(text))
-    named.subtract(_FOOTNOTE_START.findall(text))
+    named = Counter(label_key(label) for label in _FOOTNOTE_LABEL.findall(text))
+    named.subtract(label_key(label) for label in _FOOTNOTE_START.findall(text))
+    seen: set[str] = set()
 
     def replace(match: re.Match[str]) -> str:
-        if named[match["label"]] > 0:
+        key = label_key(match["label"])
+        if named[key] > 0 and key not in seen:
+            # the first of a name counts
+            seen.add(key)
             return match.group()
         hidden = _MASK.sub(lambda mask: kept[int(mask.group(1))][0], match.group())
         tally.add("unused footnote", hidden)
-        return ""
+        return match["marks"]
 
     return _FOOTNOTE.sub(replace, text)

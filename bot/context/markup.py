@@ -8,6 +8,7 @@ comments, attributes).
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from bot.context.entities import decode
 from bot.context.links import without_hidden_link_text
@@ -29,6 +30,9 @@ _TAG = re.compile(
 #: the same in raw HTML, where browsers forgive anything
 _LOOSE_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<rest>(?:[^>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
 _ATTRIBUTE = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?")
+#: what ends an `rp` without an end tag (HTML standard, optional tags)
+_RUBY_PARTS = ("rp", "rt", "rb", "rtc")
+_VOID = ("br", "hr", "img", "input", "wbr", "source", "col")
 _KEPT_ATTRIBUTES = ("href", "src")
 #: no HTML element has a longer name; a longer one is a sentence
 _LONGEST_NAME = 24
@@ -52,6 +56,21 @@ def harden(text: str) -> str:
     return re.sub(r"\](?=[(\[:])", r"\\u{5d}", text)
 
 
+@dataclass(slots=True)
+class _Fallback:
+    """An open `rp` element: what it holds is for browsers that know no ruby, which nobody has."""
+
+    start: int
+    #: the paragraph's end, which ends it too; None in raw HTML
+    end: int | None
+    #: how much was put out before it
+    before: int
+    #: how many `ruby` elements were open
+    ruby: int
+    #: the elements open in it; while there are any, nothing but the paragraph's end is sure to end it
+    inside: list[str] = field(default_factory=list)
+
+
 class _Scan:
     """Left to right: masks code, removes comments and the like, strips tags. The leftmost construct wins."""
 
@@ -62,6 +81,8 @@ class _Scan:
         self.out: list[str] = []
         #: what each mask stands for, and the definition that it is, if any
         self.kept: list[tuple[str, Definition | None]] = []
+        self._ruby = 0
+        self._fallback: _Fallback | None = None
         self._runs: dict[int, dict[int, list[int]]] = {}
 
     def run(self) -> tuple[str, list[tuple[str, Definition | None]]]:
@@ -83,6 +104,7 @@ class _Scan:
             position = span.end
         else:
             self._prose(position, len(self.text))
+        self._end_fallback(len(self.text))
         return "".join(self.out), self.kept
 
     def _mask(self, raw: str, definition: Definition | None = None) -> None:
@@ -100,7 +122,16 @@ class _Scan:
     def _prose(self, start: int, stop: int) -> int:
         """Go through the text from `start` to `stop`. Returns where it ended: after `stop` if all the rest went."""
         position = start
-        while match := _TOKEN.search(self.text, position, stop):
+        while True:
+            limit = self._fallback.end if self._fallback and self._fallback.end is not None else stop
+            match = _TOKEN.search(self.text, position, limit)
+            if match is None and limit < stop:
+                self.out.append(self.text[position:limit])
+                position = max(position, limit)
+                self._end_fallback(limit)
+                continue
+            if match is None:
+                break
             at = match.start()
             self.out.append(self.text[position:at])
             span = self.blocks.at(at) or Span(start, stop, "text")
@@ -116,7 +147,9 @@ class _Scan:
                 position = self._angle(match, span, end, stop)
         if position <= stop:
             self.out.append(self.text[position:stop])
-            return stop
+            position = stop
+        if self._fallback and self._fallback.end is not None:
+            self._end_fallback(self._fallback.end)
         return position
 
     def _backticks(self, at: int, after: int, span: Span) -> int:
@@ -153,7 +186,8 @@ class _Scan:
             self.out.append(found.group())
             return found.end()
         elif tag := (_LOOSE_TAG.match(text, at, stop) if html else _TAG.match(text, at, end)):
-            self.out.append(self._plain_tag(tag))
+            if not self._is_fallback(tag, None if html else end):
+                self.out.append(self._plain_tag(tag))
             return tag.end()
         elif html:
             # an unfinished tag swallows what follows
@@ -178,6 +212,36 @@ class _Scan:
             dropped, end = dropped[:-1], end - 1
         self.tally.add(name, dropped)
         return end
+
+    def _is_fallback(self, tag: re.Match[str], end: int | None) -> bool:
+        """Keep account of ruby. Says whether the tag is one of an `rp` element, which goes with all that it holds."""
+        name, opens, open_ = tag["name"].lower(), not tag["slash"], self._fallback
+        ours = open_ is not None and not open_.inside
+        if open_ and ours and not opens and name == "rp":
+            self._end_fallback(tag.end())
+            return True
+        if open_ and ours and open_.ruby and name in (_RUBY_PARTS if opens else ("ruby",)):
+            self._end_fallback(tag.start())
+        if self._fallback:
+            if opens and name not in _VOID:
+                self._fallback.inside.append(name)
+            elif not opens and self._fallback.inside[-1:] == [name]:
+                self._fallback.inside.pop()
+        elif opens and name == "rp":
+            self._fallback = _Fallback(tag.start(), end, len(self.out), self._ruby)
+            return True
+        elif name == "ruby":
+            self._ruby = max(0, self._ruby + (1 if opens else -1))
+        return False
+
+    def _end_fallback(self, end: int) -> None:
+        if self._fallback:
+            del self.out[self._fallback.before :]
+            dropped = self.text[self._fallback.start : end]
+            self.tally.add("ruby fallback", dropped)
+            if dropped.endswith("\n"):
+                self.out.append("\n")
+            self._fallback = None
 
     def _plain_tag(self, tag: re.Match[str]) -> str:
         """The tag with nothing but its name and where it points."""

@@ -16,7 +16,7 @@ _PIECES = [
     "<!--", "-->", "--!>", "<!-->", "<!", "<?", "?>", "</ ", "<b title='", '<p title="', "'>", '">', "<",
     ">", "<a href=x>", "&lt;", "&amp;", "&#38;", "&#", "60;", ";", "&#96;", "&ZeroWidthSpace;", "&#10;",
     "&semi;", "&zwnj;", "&l", "t;", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "\t", "> ", "- ",
-    "1. ", "| ", "|-|-|\n", "# ", "---\n", "\\", "[a]", "[a]: ", "[^1]", "[^1]: ", "](", ")", "![", "[",
+    "1. ", "| ", "|-|-|\n", "# ", "---\n", "\\", "[a]", "[a]: ", "[](", "<rp>", "</rp>", "<ruby>", "</ruby>", "<rt>", "[^1]", "[^1]: ", "](", ")", "![", "[",
     "]", '"t"', "(t)", "u", "http://x ", "<div>", "<pre>", "word ", "\u200b", "\u200d", "\u200c",
     "\u202e", "\ufe0f", "\U000e0041", "\U0001f3f4", "👩", "❤", "e", "\u0301", "\u0338", "क", "्", "م",
     "語", "\x00", "\x1b", "\r", "\r\n", "\u2028", "\ud800", "\udc00", "\ufdd0", "0", "\ufdd1", "1",
@@ -121,6 +121,15 @@ def test_comments(text: str, expected: str) -> None:
         ("![hidden] x\n\n[hidden]: http://u\n", "![](http://u) x\n\n"),
         ("Sources:\n[1]: https://a (seen)\n", "Sources:\n[1]: https://a (seen)\n"),
         ("a[^1]\n\n[^1]: seen note\n\n[^2]: hidden\nhidden\n\nb", "a[^1]\n\n[^1]: seen note\n\n\n\nb"),
+        ("a[^A]\n\n[^a]: seen\n[^a]: hidden\nhidden\n\n[^A]: hidden\n", "a[^A]\n\n[^a]: seen\n\n\n\n"),
+        ("a[^1]\n\n[^2]: hidden\n[^1]: seen\n- seen\n", "a[^1]\n\n\n[^1]: seen\n- seen\n"),
+        ("a[^1]\n\n[^1]: seen\n\n> [^1]: hidden\n", "a[^1]\n\n[^1]: seen\n\n> \n"),
+        ("[a] x\n\n[a]: http://ok\n\n[A]: http://y/hidden\n", "[a] x\n\n[a]: http://ok\n\n"),
+        ("[a] x\n\n[a]: http://ok\n[a]: http://y/hidden\n", "[a] x\n\n[a]: http://ok\n"),
+        ("a [](http://x/y) b [ ](<z> 'hidden')", "a http://x/y b z"),
+        ("[][a] b\n\n[a]: http://x/y\n", "http://x/y b\n\n"),
+        ("\\\\[](u) \\![](v)", "\\\\u \\!v"),
+        ("\\[](u) ![](v) []() [](<>)", "\\[](u) ![](v) []() [](<>)"),
         ("```py hidden words\nx\n```\n", "```py\nx\n```\n"),
     ],
 )
@@ -130,8 +139,29 @@ def test_links_and_attributes(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<ruby>x<rp>hidden</rp><rt>y</rt></ruby> z", "<ruby>x<rt>y</rt></ruby> z"),
+        ("<ruby>x<rp>hidden<rt>y</rt><RP>hidden</ruby> z", "<ruby>x<rt>y</rt></ruby> z"),
+        ("<ruby>x<rp>`</rp>` hidden</rp><rt>y</ruby>", "<ruby>x<rt>y</ruby>"),
+        ("<ruby><rp><b><rt>hidden</rt></b> hidden</rp>x</ruby>", "<ruby>x</ruby>"),
+        ("a <rp>b<rp>c</rp>hidden</rp> d", "a  d"),
+        ("a <rp>hidden<br>hidden\n\nb", "a \n\nb"),
+        ("| a | b |\n|---|---|\n| <rp>hidden | b |\n", "| a | b |\n|---|---|\n|  b |\n"),
+        ("<rp>\n\nhidden\n\n```\nhidden\n```\n</rp> b", " b"),
+        ("<rp>\n\nhidden\n", "\n"),
+        ("`<rp>a</rp>` \\<rp>b", "`<rp>a</rp>` \\<rp>b"),
+    ],
+)
+def test_ruby_fallback(text: str, expected: str) -> None:
+    """What stands in `rp`, closed or not, is shown by no browser."""
+    assert sanitise(text).text == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "$\\phantom{a}$ and $$\nb % c\n$$",
         "👩\u200d👩\u200d👧 👍🏽 🧑🏽\u200d🚀 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 ☎\ufe0e",
         "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
         "نمی\u200cخواهم",
