@@ -221,6 +221,16 @@ async def test_an_end_that_is_not_the_steps_fault_tells_its_own_reason(store: St
     assert "the process ended" not in body
 
 
+async def test_a_result_stands_folded_below_the_output(store: Store) -> None:
+    """Between the text and the footer."""
+    case = await told(store, text(""))
+    (body,) = await case.play(Done("fine", result={"risk": "low"}))
+    shown, folded, footer = body.partition("<details><summary>Result</summary>\n\n`risk: low`\n\n</details>")
+    assert "fine" in shown
+    assert folded
+    assert "r1" in footer
+
+
 async def test_a_cancellation_names_who(store: Store) -> None:
     """And not the reason besides, which says the same."""
     case = await told(store, text(""))
