@@ -124,7 +124,10 @@ def _empty_link(match: re.Match[str], tally: Tally) -> str:
 
 
 def _plain_definition(raw: str, definition: Definition, used: set[str], tally: Tally) -> str:
-    """Nothing if no text refers to it or an earlier one has its name, else without its title. What stands before it (a list's mark) stays."""
+    """Nothing if it is not `used` (no text refers to it, or an earlier one has its name), else without its title.
+
+    What stands before it (a list's mark) stays.
+    """
     end = "\n" if raw.endswith("\n") else ""
     before = raw[: raw.index("[")]
     if label_key(definition.label) not in used:

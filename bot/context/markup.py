@@ -239,8 +239,9 @@ class _Scan:
             del self.out[self._fallback.before :]
             dropped = self.text[self._fallback.start : end]
             self.tally.add("ruby fallback", dropped)
-            if dropped.endswith("\n"):
-                self.out.append("\n")
+            if end == self._fallback.end and dropped[-1] in "\n|":
+                # the line's end and the cell's border are not part of it
+                self.out.append(dropped[-1])
             self._fallback = None
 
     def _plain_tag(self, tag: re.Match[str]) -> str:

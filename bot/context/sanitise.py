@@ -27,9 +27,9 @@ class Sanitised:
 def sanitise(text: str) -> Sanitised:
     """Idempotent: NFC, LF, entities decoded, nothing hidden. Never raises, whatever the text.
 
-    Outside code: HTML comments, declarations and attributes, link titles, alternative texts, unused definitions and
-    footnotes. Everywhere: invisible characters (see `invisible`). A text that still changes after six passes is an
-    attack; its markup is then shown as escapes.
+    Outside code: HTML comments, declarations and attributes, ruby fallbacks, link titles, alternative texts, empty
+    links, definitions and footnotes that are unused or not the first of their name. Everywhere: invisible characters
+    (see `invisible`). A text that still changes after six passes is an attack; its markup is then shown as escapes.
     """
     tally = Tally()
     text = make_visible(text, tally)

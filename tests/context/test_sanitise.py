@@ -16,11 +16,11 @@ _PIECES = [
     "<!--", "-->", "--!>", "<!-->", "<!", "<?", "?>", "</ ", "<b title='", '<p title="', "'>", '">', "<",
     ">", "<a href=x>", "&lt;", "&amp;", "&#38;", "&#", "60;", ";", "&#96;", "&ZeroWidthSpace;", "&#10;",
     "&semi;", "&zwnj;", "&l", "t;", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "\t", "> ", "- ",
-    "1. ", "| ", "|-|-|\n", "# ", "---\n", "\\", "[a]", "[a]: ", "[](", "<rp>", "</rp>", "<ruby>", "</ruby>", "<rt>", "[^1]", "[^1]: ", "](", ")", "![", "[",
+    "1. ", "| ", "|-|-|\n", "# ", "---\n", "\\", "[a]", "[a]: ", "[^1]", "[^1]: ", "](", ")", "![", "[",
     "]", '"t"', "(t)", "u", "http://x ", "<div>", "<pre>", "word ", "\u200b", "\u200d", "\u200c",
     "\u202e", "\ufe0f", "\U000e0041", "\U0001f3f4", "👩", "❤", "e", "\u0301", "\u0338", "क", "्", "م",
     "語", "\x00", "\x1b", "\r", "\r\n", "\u2028", "\ud800", "\udc00", "\ufdd0", "0", "\ufdd1", "1",
-    "\u20e3",
+    "\u20e3", "[](", "<rp>", "</rp>", "<ruby>", "</ruby>", "<rt>",
 ]  # fmt: skip
 _HOSTILE = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)
 
@@ -147,9 +147,10 @@ def test_links_and_attributes(text: str, expected: str) -> None:
         ("<ruby><rp><b><rt>hidden</rt></b> hidden</rp>x</ruby>", "<ruby>x</ruby>"),
         ("a <rp>b<rp>c</rp>hidden</rp> d", "a  d"),
         ("a <rp>hidden<br>hidden\n\nb", "a \n\nb"),
-        ("| a | b |\n|---|---|\n| <rp>hidden | b |\n", "| a | b |\n|---|---|\n|  b |\n"),
+        ("a <rp>hidden<br>hidden</rp> b", "a  b"),
+        ("| a | b |\n|---|---|\n| <rp>hidden | b |\n", "| a | b |\n|---|---|\n| | b |\n"),
         ("<rp>\n\nhidden\n\n```\nhidden\n```\n</rp> b", " b"),
-        ("<rp>\n\nhidden\n", "\n"),
+        ("<rp>\n\nhidden\n", ""),
         ("`<rp>a</rp>` \\<rp>b", "`<rp>a</rp>` \\<rp>b"),
     ],
 )
@@ -244,6 +245,9 @@ def test_endless_trick_ends() -> None:
         "\u200b",
         "[a]: b\n",
         "* a <\n",
+        "<rp>",
+        "[](u)",
+        "[^1]: b\n",
         "|a|\n|-|\n",
         "word <b> ok\n",
     ],
