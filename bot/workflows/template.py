@@ -38,6 +38,10 @@ _SYNTAX_HINT = 'write `${{ namespace.path }}` or `${{ namespace.path ?? "text" }
 Fence = Callable[[str, str], str]
 
 
+#: `NAME=$(shell …)`: a word for the shell, and code for a program that takes definitions as arguments
+_DEFINITION = re.compile(r"[^=\s]*=.*[$`]", re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What is wrong with one token; `offset` counts characters of the template's text."""
@@ -160,6 +164,8 @@ class Template:
             reason = "holds half of a surrogate pair"
         elif text.startswith("-") and self.slot is not Slot.ENVIRONMENT:
             reason = "begins with `-` and would be read as an option"
+        elif self.slot is not Slot.ENVIRONMENT and _DEFINITION.match(text):
+            reason = "defines a variable with code in it, which `make` would run"
         if reason:
             message = f"the value of `{token.name}`{token.place} {reason}"
             raise UserError("command_value", message, "pass it through `env:`, or give another value")

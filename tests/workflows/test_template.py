@@ -203,7 +203,7 @@ def test_a_command_gets_one_quoted_word() -> None:
     assert render("make ${{ issue.number }}", Slot.COMMAND) == "make '7'"
 
 
-@pytest.mark.parametrize("value", ["-x", "--exec=x", "a\0b", "\ud800"])
+@pytest.mark.parametrize("value", ["-x", "--exec=x", "a\0b", "\ud800", "X=$(shell id)", "X:=`id`"])
 @pytest.mark.parametrize("slot", [Slot.COMMAND, Slot.ARGV])
 def test_values_that_cannot_stand_in_a_command(value: str, slot: Slot) -> None:
     """An option, a NUL and half a surrogate pair are refused; the message names the reference."""
