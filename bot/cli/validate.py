@@ -28,9 +28,11 @@ def read_files(path: Path) -> tuple[dict[str, str], list[Finding]]:
     if path.is_file():
         top, extra = path, path.parent / "bot"
     else:
-        base = path if path.name == ".github" else path / ".github"
+        base = path if path.resolve().name == ".github" else path / ".github"
         top, extra = base / "bot.yml", base / "bot"
-    candidates = [(top, ".github/bot.yml")] if top.is_file() else []
+    # the other ending is not read, and the checks say so
+    names = [(top, ".github/bot.yml"), (top.with_name("bot.yaml"), ".github/bot.yaml")]
+    candidates = [(file, name) for file, name in names if file.is_file() and (file == top or not path.is_file())]
     candidates += [
         (found, f".github/bot/{found.relative_to(extra).as_posix()}")
         for found in sorted(extra.rglob("*"))
@@ -55,7 +57,8 @@ def validate(
     """Check a repository's configuration; exit code 3 where an error forbids its use."""
     files, findings = read_files(path)
     if not files and not findings:
-        err(f"no .github/bot.yml below {path}: the product's own `ask` agent would serve")
+        err(f"there is no .github/bot.yml below {path.resolve()}; without one the product's own `ask` agent serves")
+        return
     configuration, found = check(files, builtin_files())
     everything = tuple(sorted([*findings, *found]))
     text = FORMATS[format_](everything)

@@ -101,7 +101,8 @@ def test_nothing_to_check(threadsmith: Threadsmith, tmp_path: Path) -> None:
     """A repository without a file is served by the product's own agent; that is no fault."""
     said = threadsmith("validate", tmp_path)
     assert said.code == 0
-    assert "`ask` agent would serve" in said.err
+    assert "`ask` agent serves" in said.err
+    assert "checked" not in said.err
 
 
 def test_a_path_that_is_not_there(threadsmith: Threadsmith, tmp_path: Path) -> None:
@@ -109,3 +110,11 @@ def test_a_path_that_is_not_there(threadsmith: Threadsmith, tmp_path: Path) -> N
     said = threadsmith("validate", tmp_path / "nowhere")
     assert said.code == 2
     assert "does not exist" in said.err
+
+
+def test_the_other_ending_is_noticed(threadsmith: Threadsmith, tmp_path: Path) -> None:
+    """`bot.yaml` is not read, which would otherwise look like a bot that ignores its configuration."""
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "bot.yaml").write_text("version: 1\n")
+    said = threadsmith("validate", tmp_path)
+    assert "ignored_file" in said.out
