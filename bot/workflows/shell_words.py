@@ -9,17 +9,12 @@ a pattern nor a home directory.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from bot.workflows.code_words import code_argument
+from bot.workflows.shell_frame import STARTS_MAX, WORDS_MAX, Frame
 
 #: stands for an inserted value in the text that is read
 VALUE = "\0"
-
-#: a longer word, a command of more words, or one with more places where another may begin is followed no further
-_WORD_MAX = 1024
-_WORDS_MAX = 64
-_STARTS_MAX = 4
 
 _BLANK = " \t"
 #: characters that mean nothing but themselves, wherever they stand
@@ -48,33 +43,11 @@ def misplaced(text: str) -> list[str]:
     return _Reader(text).read()
 
 
-@dataclass(slots=True)
-class _Frame:
-    """One level of nesting. `command` frames hold words; `safe` ones may hold values."""
-
-    kind: str  # command, double, brace, arithmetic
-    safe: bool = False
-    in_word: bool = False
-    word: str = ""
-    words: list[str] = field(default_factory=list)
-    #: the indices of `words` at which another command may begin: behind `then`, `do`, `f()`, a pattern of `case`
-    starts: list[int] = field(default_factory=list)
-    redirect: bool = False
-    depth: int = 0
-
-    def take(self, text: str) -> None:
-        """More of the word under way. Of one that is longer than any name the rest is dropped, and it is uncertain."""
-        if len(self.word) < _WORD_MAX:
-            self.word = (
-                self.word + text if len(self.word) + len(text) < _WORD_MAX else (self.word + text)[:_WORD_MAX] + "$"
-            )
-
-
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.frames = [_Frame("command", safe=True)]
+        self.frames = [Frame("command", safe=True)]
         self.heredocs: list[tuple[str, bool]] = []
         self.reasons: list[str] = []
         #: the reader is no longer sure of what bash would see
@@ -115,7 +88,7 @@ class _Reader:
 
     # -- command text ---------------------------------------------------------------------------------------------
 
-    def _command(self, frame: _Frame) -> None:
+    def _command(self, frame: Frame) -> None:
         character = self.text[self.at]
         match character:
             case "\0":
@@ -156,7 +129,7 @@ class _Reader:
                     frame.take(character)
                     self.at += 1
 
-    def _value(self, frame: _Frame) -> str:
+    def _value(self, frame: Frame) -> str:
         following = self.text[self.at + 1 : self.at + 2]
         if self.lost:
             return "stands behind something that cannot be followed with certainty"
@@ -169,7 +142,7 @@ class _Reader:
         reasons = (code_argument(frame.words[start:]) for start in (0, *frame.starts))
         return next((reason for reason in reasons if reason), "")
 
-    def _end_word(self, frame: _Frame) -> None:
+    def _end_word(self, frame: Frame) -> None:
         if not frame.in_word:
             return
         word, frame.word, frame.in_word = frame.word, "", False
@@ -187,21 +160,21 @@ class _Reader:
                 frame.starts.append(len(frame.words))
             elif word == "[[":
                 frame.starts.append(len(frame.words) - 1)
-            if len(frame.words) > _WORDS_MAX or len(frame.starts) > _STARTS_MAX:
+            if len(frame.words) > WORDS_MAX or len(frame.starts) > STARTS_MAX:
                 self.far = True
 
-    def _end_command(self, frame: _Frame) -> None:
+    def _end_command(self, frame: Frame) -> None:
         self._end_word(frame)
         frame.words.clear()
         frame.starts.clear()
         frame.redirect = False
 
-    def _angle(self, frame: _Frame, character: str) -> None:
+    def _angle(self, frame: Frame, character: str) -> None:
         if self.text.startswith("(", self.at + 1):
             self.at += 2
             frame.in_word = True
             frame.take("$")
-            self.frames.append(_Frame("command"))
+            self.frames.append(Frame("command"))
         elif self._ahead("<<") and not self._ahead("<<<"):
             self._end_word(frame)
             self._heredoc()
@@ -211,32 +184,32 @@ class _Reader:
             self._end_word(frame)
             self._redirect(frame)
 
-    def _redirect(self, frame: _Frame) -> None:
+    def _redirect(self, frame: Frame) -> None:
         operator = _REDIRECTION.match(self.text, self.at)
         assert operator is not None  # the caller has seen `<` or `>`
         self.at = operator.end()
         frame.redirect = True
 
-    def _open_paren(self, frame: _Frame) -> None:
+    def _open_paren(self, frame: Frame) -> None:
         if not frame.in_word and not frame.words and self._ahead("(("):
             self.at += 2
-            self.frames.append(_Frame("arithmetic", depth=2))
+            self.frames.append(Frame("arithmetic", depth=2))
             return
         # a subshell begins a command; anything else is an array, a pattern or a function's head
         subshell = not frame.in_word and not frame.words and not frame.redirect
         self.at += 1
         frame.in_word = True
         frame.take("(")
-        self.frames.append(_Frame("command", safe=subshell))
+        self.frames.append(Frame("command", safe=subshell))
 
-    def _close_paren(self, frame: _Frame) -> None:
+    def _close_paren(self, frame: Frame) -> None:
         self._end_command(frame)
         if len(self.frames) > 1:
             self.frames.pop()
 
     # -- quotes and substitutions ---------------------------------------------------------------------------------
 
-    def _quoting(self, frame: _Frame) -> bool:
+    def _quoting(self, frame: Frame) -> bool:
         """Read what begins a quote, an escape or a substitution; False if nothing of it stands here."""
         character = self.text[self.at]
         if character == "\\":
@@ -256,7 +229,7 @@ class _Reader:
         if character == '"':
             self.at += 1
             frame.in_word = True
-            self.frames.append(_Frame("double"))
+            self.frames.append(Frame("double"))
             return True
         if self._ahead("$'"):
             text = self._ansi_quote()
@@ -290,9 +263,9 @@ class _Reader:
                 self.lost = True
             return True
         for opening, frame in (
-            ("$((", _Frame("arithmetic", depth=2)),
-            ("$(", _Frame("command")),
-            ("${", _Frame("brace")),
+            ("$((", Frame("arithmetic", depth=2)),
+            ("$(", Frame("command")),
+            ("${", Frame("brace")),
         ):
             if self._ahead(opening):
                 self.at += len(opening)
@@ -329,11 +302,11 @@ class _Reader:
             self.at += 1
         elif character == '"':
             self.at += 1
-            self.frames.append(_Frame("double"))
+            self.frames.append(Frame("double"))
         elif not self._substitution():
             self._skip_to(self.at + 1, "stands inside a substitution or parentheses")
 
-    def _arithmetic(self, frame: _Frame) -> None:
+    def _arithmetic(self, frame: Frame) -> None:
         character = self.text[self.at]
         frame.depth += {"(": 1, ")": -1}.get(character, 0)
         if character in "'\"\\`":
