@@ -178,6 +178,7 @@ def open_store(url: str) -> Store:
         migrate(writer)
         _continue_ids(writer)
     except OperationalError as error:
+        writer.dispose()
         raise OperatorError(
             f"cannot open {parsed.database}: {error.orig}", "check BOT_DATA_DIR and its disk"
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -134,7 +134,7 @@ async def test_sending_is_on_disk_before_the_call_leaves(world: World) -> None:
     seen: list[str] = []
 
     def look(_request: httpx.Request) -> None:
-        with sqlite3.connect(world.path) as connection:
+        with closing(sqlite3.connect(world.path)) as connection, connection:
             seen.extend(state for (state,) in connection.execute("select state from outbox"))
 
     world.server.faults.append(look)

@@ -413,7 +413,8 @@ def test_schema_files() -> None:
     assert told('{"$ref": "#/$defs/no"}') == [("r.json", 1, 10, "schema")]
     assert told('{"$ref": "#"}') == [("r.json", 1, 1, "schema")]
     assert told('{"properties": {"a": {"$id": "x"}}}') == [("r.json", 1, 30, "schema")]
-    assert told("[" * 3000) == [("r.json", 1, 1, "schema")]
+    # Pythons differ in how deep they read, and so in where they stop
+    assert [(file, code) for file, _, _, code in told("[" * 3000)] == [("r.json", "schema")]
     assert told('{"not": ' * 800 + "{}" + "}" * 800) == [("r.json", 1, 1, "schema")]
     assert told('{"$defs": {"a/b": {}}, "items": {"$ref": "#/$defs/a~1b"}}') == []
     assert told('{"patternProperties": {"a+": {}}}') == [("r.json", 1, 23, "schema")]
