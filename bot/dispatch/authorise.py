@@ -26,7 +26,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The sender may not; `reason` is for the dashboard, in words."""
+    """The sender may not; `reason` is kept with the delivery, in words."""
 
     reason: str
     role: Role | None = None

@@ -8,7 +8,6 @@ from bot.publish.body import (
     failure_body,
     inline_code,
     note_body,
-    refusal_body,
     result_body,
 )
 from bot.publish.compose import write
@@ -41,7 +40,6 @@ __all__ = [
     "fence",
     "inline_code",
     "note_body",
-    "refusal_body",
     "result_body",
     "split",
     "write",

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bot.errors import UserError
 from bot.finding import Finding
 from bot.model.ident import compact
 from bot.publish.fence import fence
@@ -43,15 +42,6 @@ def failure_body(
     """A failure that the reader can act on: which step, why (the code first), its last words, what to do."""
     head = f"**{inline_code(step)} failed: {inline_code(code)} {_line(message)}**"
     return _stack(f"{head} ({_line(note)})." if note else head, _last_words(detail), hint, footer)
-
-
-def refusal_body(error: UserError, *, footer: Footer | None = None) -> str:
-    """Something that was asked and cannot be done, with what the person can do about it."""
-    if (findings := getattr(error, "findings", None)) and len(findings) > 1:
-        return _stack(configuration_body(findings), footer)
-    return _stack(
-        f"**{inline_code(error.code)} {_line(error.message)}**", _last_words(error.detail), error.hint, footer
-    )
 
 
 def cancelled_body(*, run: int, workflow: str, by: str = "", why: str = "", footer: Footer | None = None) -> str:

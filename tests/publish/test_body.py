@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bot.errors import ConfigurationError, UserError
 from bot.finding import Finding
 from bot.model.context import CommentRecord, InputRecord, Manifest
 from bot.model.outcome import Usage
@@ -162,14 +161,6 @@ def test_findings_of_several_files() -> None:
     assert lines[4].startswith("| `.github/bot.yml` 4:5 ")
     assert lines[5] == "| `.github/bot/a.yml` 1:1 `x` | a \\| b\\|c d |  |"
     assert body.configuration_body(()) == "**The configuration cannot be used**"
-
-
-def test_a_refusal() -> None:
-    """What cannot be done, and what the person can do about it."""
-    assert body.refusal_body(UserError("unknown_pin", "there is no pin 4", "`@bot pins` lists them", "x")) == (
-        "**`unknown_pin` there is no pin 4**\n\n```text\nx\n```\n\n`@bot pins` lists them"
-    )
-    assert "cannot be used" in body.refusal_body(ConfigurationError([FINDING, FINDING]))
 
 
 def test_a_plain_reply() -> None:
