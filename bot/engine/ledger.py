@@ -12,7 +12,7 @@ from bot.engine.graph import Start, Walk, reason, used_up
 from bot.engine.route import Ended, RouteFault, Scope, route
 from bot.engine.scope import OUTCOMES, condition_scope, cut, scope
 from bot.engine.values import RunContext, storable, written
-from bot.model.outcome import Done, Failed, Faulted, Outcome
+from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
 from bot.model.state import AttemptState, follow
 from bot.store import Session, snapshots
 from bot.store.runs import RunRows
@@ -48,6 +48,8 @@ def settle(
             attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
             return
         outcome = Failed("transient", outcome.message, "Try again later.", usage=outcome.usage)
+    if isinstance(outcome, Wait):
+        raise TypeError(f"a step of kind {step.kind} waits for nothing")
     try:
         _settle(session, rows, workflow, step, attempt, outcome, walk, now)
     except RouteFault as fault:

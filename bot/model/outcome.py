@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,22 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
+#: what can be asked of `publish`: `comment` {body}, `labels` {add, remove}, `assign` {logins}, `close` {reason},
+#: `review` {head_sha, body, event, comments}, `pull_request` {head, base, title, body, draft}, `webhook` {resource,
+#: body}, `pin` and `unpin` {comment_id}, `dispatch` {workflow, request, params}
+INTENTS = ("comment", "labels", "assign", "close", "review", "pull_request", "webhook", "pin", "unpin", "dispatch")
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One thing to be done on GitHub, recorded with the outcome and done once by `publish`."""
+    """One thing to be done on GitHub or at a webhook, recorded with the outcome and done once by `publish`.
+
+    `kind` is one of `INTENTS`; `payload` is JSON; `name` tells several of one step and kind apart.
+    """
 
     kind: str
     payload: dict[str, Any]
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +90,39 @@ class Faulted:
     usage: Usage = field(default_factory=Usage)
 
 
-Outcome = Done | Failed | Faulted
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What people are asked. `show` is what they decide about, in Markdown.
+
+    `options` is label to where it leads: a step's id, `end`, or `{"rework": id}`. `questions` are a form's, as the YAML
+    has them; `text`: free text is an answer too. `who` says who may answer.
+    """
+
+    question: str
+    show: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    questions: tuple[dict[str, Any], ...] = ()
+    text: bool = False
+    who: dict[str, Any] = field(default_factory=dict)
+    on_timeout: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The step goes on when something happens: an answer, an event, a time, or when what it posts was done.
+
+    `until` is when it is over without. `event` names what is waited for. `kept` is what the step needs to go on, such
+    as a conversation that stopped before a tool call. `intents` are recorded with it.
+    """
+
+    what: Literal["answer", "event", "time", "posts", "approval"]
+    question: Question | None = None
+    event: str = ""
+    until: datetime | None = None
+    kept: bytes = b""
+    intents: tuple[Intent, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+
+
+Outcome = Done | Failed | Faulted | Wait

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import BigInteger, Index
+from sqlalchemy import JSON, BigInteger, Index
 from sqlmodel import Field, SQLModel
 
 from bot.model.ident import new_id
@@ -24,7 +25,7 @@ class Outbox(SQLModel, table=True):
     slot: str = Field(unique=True)
     thread_id: str = Field(foreign_key="thread.id")
     run_id: str | None = Field(default=None, foreign_key="run.id", index=True)
-    #: comment, reaction
+    #: comment, reaction, or a kind of `Intent` whose payload is `body` as JSON
     action: str
     #: what of ours a comment is: result, error, command, index, cancelled (decides the window and the order)
     purpose: str
@@ -42,6 +43,9 @@ class Outbox(SQLModel, table=True):
     #: GitHub's id and address of what was posted
     posted_id: int | None = Field(default=None, sa_type=BigInteger, index=True)
     url: str = ""
+    #: the attempt that waits for it, and what GitHub made of it
+    attempt_id: str | None = Field(default=None, foreign_key="attempt.id", index=True)
+    outcome: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     tries: int = 0
     not_before: datetime | None = moment()
     lease_owner: str | None = None

@@ -58,6 +58,15 @@ class Frame(SQLModel, table=True):
     key: str | None = None
     iteration: int = 0
     cursor: str | None = None
+    #: the attempt in the parent frame that opened it; none for the root (an attempt refers to its frame already)
+    attempt_id: str | None = None
+    #: its turn among the frames that the attempt opened: the declared order
+    place: int = 0
+    #: the workflow that a `uses` frame runs, and what it is given: `{"inputs": …}`
+    workflow: str | None = None
+    given: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    #: the element of an `each` frame, by its name: `{"item": …}`
+    item: dict[str, Any] | None = Field(default=None, sa_type=JSON)
 
 
 class Attempt(SQLModel, table=True):
@@ -95,11 +104,13 @@ class Attempt(SQLModel, table=True):
 
 
 class Gate(SQLModel, table=True):
-    """A question to people that a run waits for."""
+    """What an attempt waits for: people's answer, an event, a time, approval of a tool call."""
 
     id: str = Field(default_factory=new_id, primary_key=True)
     attempt_id: str = Field(foreign_key="attempt.id", unique=True)
     run_id: str = Field(foreign_key="run.id", index=True)
+    #: answer, event, time, approval, posts
+    kind: str = "answer"
     question: str
     options: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     who: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
@@ -107,6 +118,9 @@ class Gate(SQLModel, table=True):
     head_sha: str | None = None
     deadline: datetime | None = moment(index=True)
     state: GateState = state(GateState.OPEN)
+    #: what the step needs to go on (blob digest): a conversation that stopped at a tool call
+    kept: str | None = None
+    opened_at: datetime | None = moment()
     answer: dict[str, Any] | None = Field(default=None, sa_type=JSON)
 
 
@@ -131,8 +145,11 @@ class Artifact(SQLModel, table=True):
     id: str = Field(default_factory=new_id, primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
     attempt_id: str = Field(foreign_key="attempt.id")
+    frame_id: str | None = None
     name: str
     kind: str
+    #: where it lay in the workspace; none for a step's output
+    path: str | None = None
     blob: str
     state: ArtifactState = state(ArtifactState.CURRENT)
 
@@ -146,6 +163,9 @@ class Export(SQLModel, table=True):
     run_id: str = Field(foreign_key="run.id", index=True)
     revision: int
     value: Any = Field(default=None, sa_type=JSON)
+    #: the attempts whose results it was made from
+    attempts: list[str] = Field(default_factory=list, sa_type=JSON)
+    made_at: datetime | None = moment()
     state: ArtifactState = state(ArtifactState.CURRENT)
 
 
