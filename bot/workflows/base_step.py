@@ -10,6 +10,9 @@ from bot.workflows.agent import Agent, Budget, Retry
 from bot.workflows.conditions import Condition
 from bot.workflows.context_keys import ReadKey, WrittenKey
 from bot.workflows.defaults import Defaults, WorkspaceMode
+from bot.workflows.each import Each
+from bot.workflows.evidence import Produced
+from bot.workflows.modifiers import MODIFIERS, taken_by
 from bot.workflows.node import Duration, Id, Node, describe, fault
 from bot.workflows.result import Result
 from bot.workflows.routing import Case, ConditionText, Decide, Loop, Next, Rework, Target, Verdict
@@ -37,7 +40,7 @@ class BaseStep(Node):
     #: longest time for one attempt, in seconds
     TIMEOUT: ClassVar[float] = 600.0
 
-    id: Id = Field(description="unique in the workflow")
+    id: Id = Field(description="unique in the workflow, nested steps counted")
     when: ConditionText = Field(None, description="CEL; where it is false the step is skipped")
 
     _agent: Agent | None = PrivateAttr(default=None)
@@ -56,6 +59,15 @@ class BaseStep(Node):
         """`when`, read; None where the step is never skipped."""
         return self._conditions.get(("when",))
 
+    @model_validator(mode="after")
+    def _means_something(self) -> BaseStep:
+        for name, field in type(self).model_fields.items():
+            key = field.alias or name
+            if name in self.model_fields_set and self.kind not in MODIFIERS.get(key, {self.kind}):
+                message = f"`{key}` means nothing to {self.NOUN} of kind `{self.kind}`"
+                raise fault("modifier", message, f"it is for {taken_by(key)}", key=key)
+        return self
+
 
 class WorkingStep(BaseStep):
     """A step that does work of its own.
@@ -64,8 +76,10 @@ class WorkingStep(BaseStep):
     else those of the workflow's `defaults`, else the kind's.
     """
 
+    each: Each | None = Field(None, description="runs the step for every element of a list")
     own_timeout: Duration | None = Field(None, alias="timeout", description="longest time for one attempt")
     own_retry: Retry | None = Field(None, alias="retry", description="what is done about transient faults")
+    own_budget: Budget | None = Field(None, alias="budget", description="most that the step may spend")
     own_workspace: WorkspaceMode | None = Field(
         None, alias="workspace", description="whether the step sees a clone of the repository"
     )
@@ -82,6 +96,11 @@ class WorkingStep(BaseStep):
     transitions: dict[str, Target] = Field(default_factory=dict, description="for `decide`: value to step")
     own_loop: Loop | None = Field(None, alias="loop", description="bounds the routes that lead back")
     rework: Rework | None = Field(None, description="where to go back to when the result is refused")
+
+    produces: tuple[Produced, ...] = Field((), description="what is kept as evidence after a successful attempt")
+    own_on_interrupt: Literal["rerun", "fail"] | None = Field(
+        None, alias="on_interrupt", description="what is done where the process died while it ran (`rerun`)"
+    )
 
     @model_validator(mode="after")
     def _one_way_on(self) -> WorkingStep:
@@ -111,7 +130,7 @@ class WorkingStep(BaseStep):
     def budget(self) -> Budget:
         """Most that the step may spend; the run's own budget holds besides."""
         own = self._agent.budget if self._agent is not None else None
-        return (own or Budget()).over(self._defaults.budget or Budget())
+        return (self.own_budget or Budget()).over(own or Budget()).over(self._defaults.budget or Budget())
 
     @property
     def workspace(self) -> WorkspaceMode:
@@ -120,6 +139,11 @@ class WorkingStep(BaseStep):
 
     def _usual_workspace(self) -> WorkspaceMode:
         return "read"
+
+    @property
+    def on_interrupt(self) -> Literal["rerun", "fail"]:
+        """What is done where the process died while it ran: what may have reached others is not repeated."""
+        return self.own_on_interrupt or ("fail" if self.kind == "connector" else "rerun")
 
     @property
     def format(self) -> Format:

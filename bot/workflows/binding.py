@@ -8,6 +8,8 @@ from typing import Any
 
 from bot.workflows.code_words import code_argument
 from bot.workflows.conditions import Condition
+from bot.workflows.each import Each
+from bot.workflows.evidence import Export
 from bot.workflows.findings import Findings, nearest
 from bot.workflows.loader import Document, Path
 from bot.workflows.mark import Mark
@@ -37,10 +39,22 @@ class Binding:
         self._base = base
         self._findings = findings
         self._tokens = 0
+        #: what `each` calls its element, outermost first, for the mapping being bound
+        self._items: tuple[str, ...] = ()
 
     def bind(self, node: Node, path: Path = ()) -> None:
         """Set marks and templates of `node`, which stands at `path`, and of everything in it."""
         node._mark = self._document.key_mark(path)
+        each = getattr(node, "each", None)
+        if not isinstance(each, Each):
+            self._bind(node, path)
+            return
+        before = self._items
+        self._items = (*before, each.name)
+        self._bind(node, path)
+        self._items = before
+
+    def _bind(self, node: Node, path: Path) -> None:
         for name, field in type(node).model_fields.items():
             if name not in node.model_fields_set:
                 continue
@@ -49,7 +63,7 @@ class Binding:
             node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
             self._value(node, getattr(node, name), at, (key,), slot)
-        if isinstance(node, Result) and node.file is not None:
+        if isinstance(node, (Result, Export)) and node.file is not None:
             self._schema_file(node, node.file, (*path, "schema"))
 
     def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
@@ -60,7 +74,7 @@ class Binding:
                 for key, item in value.items():
                     node._marks[*within, key] = self._document.mark((*at, key))
                     self._value(node, item, (*at, key), (*within, key), slot)
-            case tuple():
+            case tuple() | list():
                 inner = Slot.ARGV if slot is Slot.COMMAND else slot
                 for index, item in enumerate(value):
                     node._marks[*within, index] = self._document.mark((*at, index))
@@ -88,7 +102,7 @@ class Binding:
         self, node: Node, text: str, within: tuple[str | int, ...], slot: Slot, place: Callable[[int], Mark]
     ) -> None:
         faults: list[Fault] = []
-        template = node._templates[within] = Template.parse(text, slot, faults, place)
+        template = node._templates[within] = Template.parse(text, slot, faults, place, self._items)
         before, self._tokens = self._tokens, self._tokens + len(template.references)
         if before <= TOKENS_IN_FILE_MAX < self._tokens:
             message = f"the file and its prompts have more than {TOKENS_IN_FILE_MAX} templates"
@@ -114,7 +128,7 @@ class Binding:
         file, source = found
         self._parse(node, source, within, Slot.PROMPT, Mark(file).within(source))
 
-    def _schema_file(self, result: Result, text: str, at: Path) -> None:
+    def _schema_file(self, result: Result | Export, text: str, at: Path) -> None:
         found = self._file(text, at, ".json", "add the file, or declare `fields` here")
         checker = compile_file(*found, self._findings) if found is not None else None
         if checker is not None:

@@ -20,9 +20,9 @@ from bot.workflows.slots import SEGMENTS_MAX
 from bot.workflows.template import Fault
 
 #: what a condition may name; `value` only in the cases of a verdict
-NAMES = ("outcome", "preferred_label", "steps", "ctx", "inputs", "params", "trigger", "issue", "value")
+NAMES = ("outcome", "preferred_label", "steps", "ctx", "inputs", "params", "trigger", "issue", "item", "value")
 #: names that come with a later version
-LATER_NAMES = frozenset({"item"})
+LATER_NAMES: frozenset[str] = frozenset()
 FUNCTIONS = frozenset(
     {"size", "contains", "startsWith", "endsWith", "matches", "has", "exists", "all", "exists_one", "existsOne", "map"}
     | {"filter", "int", "uint", "double", "string", "bytes", "timestamp", "duration", "type", "dyn"}

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from bot.workflows.agent import Budget, Retry
 from bot.workflows.fidelity import Fidelity, InjectionCap
-from bot.workflows.node import Duration, Node, fault
+from bot.workflows.node import Duration, Name, Node, fault
 
 
 def _available(value: Any) -> Any:
@@ -27,11 +27,11 @@ class Defaults(Node):
     """What steps take where neither they nor their agent say otherwise."""
 
     NOUN: ClassVar[str] = "`defaults`"
-    LATER: ClassVar[frozenset[str]] = frozenset({"by"})
 
     timeout: Duration | None = Field(None, description="longest time for one attempt")
     retry: Retry | None = Field(None, description="what is done about transient faults")
     budget: Budget | None = Field(None, description="most that one step may spend")
     workspace: WorkspaceMode | None = Field(None, description="whether steps see a clone of the repository")
+    by: Name | None = Field(None, description="the agent that `classify` asks (`ask`)")
     fidelity: Fidelity | None = Field(None, description="how much of the run context prompts get (`full`)")
     injection_cap: InjectionCap | None = Field(None, description="bytes of each value of the run context")

@@ -29,7 +29,7 @@ MODIFIERS: Mapping[str, frozenset[str]] = {
     "retry": _WORKING,
     "timeout": _WORKING,
     "budget": _WORKING,
-    "inputs": _WORKING,
+    "inputs": frozenset({"agent", "classify", "run", "code", "connector", "uses"}),
     "reads": _WORKING,
     "next": _WORKING,
     "decide": _WORKING,
@@ -54,10 +54,6 @@ OWN: Mapping[str, frozenset[str]] = {
     "shell": frozenset({"run"}),
     "env": frozenset({"run", "code"}),
     **dict.fromkeys(("show", "options", "questions", "text", "who", "on_timeout"), frozenset({"ask"})),
-    "by": frozenset({"classify"}),
-    "labels": frozenset({"classify", "notify"}),
-    "branches": frozenset({"parallel"}),
-    "on_error": frozenset({"parallel"}),
 }
 
 

@@ -28,10 +28,13 @@ _SECONDS_MAX = 366 * 86400
 _OWN_VARIABLES = frozenset({"PATH", "HOME", "LANG"})
 
 
-def fault(code: str, message: str, hint: str = "") -> PydanticCustomError:
-    """An error for a validator to raise; it becomes a finding with this code and hint at the value's place."""
+def fault(code: str, message: str, hint: str = "", key: str = "") -> PydanticCustomError:
+    """An error for a validator to raise; it becomes a finding with this code and hint at the value's place.
+
+    `key` names the key of the value that it is about, where that is a mapping.
+    """
     # pydantic fills `{name}` in its messages from the context, so that braces of ours go there
-    return PydanticCustomError(code, "{text}", {"text": message, "hint": hint})
+    return PydanticCustomError(code, "{text}", {"text": message, "hint": hint, "key": key})
 
 
 def _text(value: Any, what: str) -> str:

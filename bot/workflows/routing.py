@@ -123,8 +123,14 @@ class Loop(Node):
 
     NOUN: ClassVar[str] = "`loop`"
 
-    max: int = Field(10, ge=1, le=1000, description="times that it may go back")
+    max: int = Field(10, ge=1, le=1000, description="times that it may go back; of a group: times that it runs")
+    until: ConditionText = Field(None, description="of a group: CEL; runs again until it is true")
     on_exhaust: Exhausted = Field("fail", description="`fail`; `last`: go on with what there is; or a step's id")
+
+    @property
+    def condition(self) -> Condition | None:
+        """`until`, read."""
+        return self._conditions.get(("until",))
 
 
 class Rework(Node):

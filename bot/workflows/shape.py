@@ -54,6 +54,8 @@ def validate(
 def _report(model: type[Node], document: Document, findings: Findings, error: Any) -> None:
     path, is_key = _path(document.data, error["loc"])
     kind, context = str(error["type"]), error.get("ctx", {})
+    if context.get("key"):
+        path, is_key = (*path, context["key"]), True
     value = _at(document.data, path)
     if kind == "too_short" and value:
         return  # pydantic counts the entries that are right; the others have findings of their own

@@ -101,10 +101,9 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "run": Namespace(frozenset({"id", "url", "workflow", "goal", "attempt"})),
     "params": Namespace(),
-    "inputs": Namespace(),
+    "inputs": Namespace(depth=2),
     "steps": Namespace(
-        frozenset({"outcome", "output", "exit_code", "error", "summary", "cost", "result", "ctx"}),
-        later=frozenset({"branch", "pr_url"}),
+        frozenset({"outcome", "output", "exit_code", "error", "summary", "cost", "branch", "pr_url", "result", "ctx"}),
         ids=True,
         deep=frozenset({"result", "ctx"}),
     ),
@@ -118,7 +117,7 @@ NAMESPACES: dict[str, Namespace] = {
 }
 
 #: the namespaces that a run fills today
-AVAILABLE = frozenset({"trigger", "issue", "run", "params", "inputs", "steps", "ctx", "loop", "agent"})
+AVAILABLE = frozenset(NAMESPACES)
 
 #: Values that are the engine's or the platform's identifiers; whatever else a template inserts is somebody's text.
 _OURS: dict[str, frozenset[str] | None] = {
@@ -181,6 +180,8 @@ def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | Non
     """Code, message and hint if a namespace has no such field; None if it has. `shown` is the path in words."""
     name, space = path[0], NAMESPACES[path[0]]
     rest = path[2:] if space.ids else path[1:]
+    if not rest and name == "item":
+        return None
     if not rest:
         form = f"{name}.<id>.<field>" if space.ids else f"{name}.<field>"
         hint = f"one of {listing(sorted(space.fields))}" if space.fields else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,17 +97,22 @@ class Template:
 
     @classmethod
     def parse(
-        cls, text: str, slot: Slot, faults: list[Fault] | None = None, place: Callable[[int], Mark] | None = None
+        cls,
+        text: str,
+        slot: Slot,
+        faults: list[Fault] | None = None,
+        place: Callable[[int], Mark] | None = None,
+        items: Collection[str] = (),
     ) -> Template:
         """Find the tokens and check what can be checked from the text and the slot alone.
 
         Faults are added to `faults`; without such a list the first one is raised as `UserError`. `place` tells where an
-        offset of the text stands in its file, for messages.
+        offset of the text stands in its file, for messages; `items` are names of elements besides `item`.
         """
         if "${{" not in text and "\0" not in text:
             return cls(text, slot, (text,) if text else ())
         found: list[Fault] = []
-        parts = tuple(_split(text, slot, found, place))
+        parts = tuple(_split(text, slot, found, place, items))
         if slot in (Slot.COMMAND, Slot.ARGV) and not any(fault.code == "too_many" for fault in found):
             _check_words(parts, slot, found)
         if faults is not None:
@@ -176,7 +181,13 @@ class Template:
         return UserError("template_undefined", f"`{token.name}`{token.place} has no value", hint)
 
 
-def _split(text: str, slot: Slot, faults: list[Fault], place: Callable[[int], Mark] | None = None) -> list[str | Token]:
+def _split(
+    text: str,
+    slot: Slot,
+    faults: list[Fault],
+    place: Callable[[int], Mark] | None = None,
+    items: Collection[str] = (),
+) -> list[str | Token]:
     parts: list[str | Token] = []
     literal: list[str] = []
     position = 0
@@ -203,7 +214,7 @@ def _split(text: str, slot: Slot, faults: list[Fault], place: Callable[[int], Ma
             continue
         position = match.end()
         path = tuple(match["path"].split("."))
-        fault = reference_fault(path, slot)
+        fault = reference_fault(("item", *path[1:]) if path[0] in items else path, slot)
         has_default, default = _literal(match["literal"])
         if fault is None and has_default is None:
             fault = "template_syntax", f"`{match['literal']}` is no JSON string", "escapes are those of JSON"

@@ -8,9 +8,10 @@ from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
 from bot.workflows.agent import Budget, LeastRole
 from bot.workflows.defaults import Defaults
+from bot.workflows.evidence import Export
 from bot.workflows.node import Id, Name, Node, describe, fault
 from bot.workflows.signature import Declared
-from bot.workflows.step import Step
+from bot.workflows.step import Step, walk
 
 #: words of a command that set the request's own budget
 REQUEST_WORDS = frozenset({"usd", "tokens", "minutes"})
@@ -41,7 +42,6 @@ class Workflow(Node):
     """One workflow. `name` is the key or the file's stem where the author gave none."""
 
     NOUN: ClassVar[str] = "a workflow"
-    LATER: ClassVar[frozenset[str]] = frozenset({"export"})
 
     name: Name | None = Field(None, description="how a comment names it; the file's stem if left out")
     description: str = Field("", description="one line for `help`")
@@ -56,6 +56,7 @@ class Workflow(Node):
     )
     defaults: Defaults = Field(default_factory=Defaults, description="for all steps")
     budget: Budget | None = Field(None, description="most that one run may spend, instead of `limits.per_run`")
+    export: Export | None = Field(None, description="what the run gives to those who use it")
     steps: Annotated[tuple[Step, ...], Field(min_length=1)] = Field(description="in the order in which they run")
 
     _called: str = PrivateAttr(default="")
@@ -70,5 +71,5 @@ class Workflow(Node):
         self._called = name
 
     def step(self, step_id: str) -> Step | None:
-        """The step with this id."""
-        return next((step for step in self.steps if step.id == step_id), None)
+        """The step with this id, nested ones counted."""
+        return next((step for step in walk(self.steps) if step.id == step_id), None)
