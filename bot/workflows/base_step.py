@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
@@ -102,6 +102,8 @@ class WorkingStep(BaseStep):
         None, alias="on_interrupt", description="what is done where the process died while it ran (`rerun`)"
     )
 
+    _element: WorkingStep | None = PrivateAttr(default=None)
+
     @model_validator(mode="after")
     def _one_way_on(self) -> WorkingStep:
         if self.next is not None and self.decide is not None:
@@ -113,6 +115,15 @@ class WorkingStep(BaseStep):
             reason = "has its own cases" if self.decide is not None else "needs `decide`"
             raise fault("modifier", f"`transitions` means nothing here: {reason}", "remove it, or add `decide: path`")
         return self
+
+    @property
+    def element(self) -> Self:
+        """The step as it runs for one element of its `each`: without what is said about the whole."""
+        if self._element is None:
+            whole: dict[str, Any] = {"each": None, "when": None, "next": None, "decide": None, "transitions": {}, "own_loop": None}
+            self._element = self.model_copy(update=whole)
+            self._element._conditions = {}
+        return cast("Self", self._element)
 
     @property
     def timeout(self) -> float:
