@@ -71,12 +71,16 @@ class Payload:
     def _pull_request(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
         policy = Policy(redactor, mentions=self.mentions, every_mention=self.every_mention, closes=self.closes)
         title = policy.apply(str(payload["title"]), Sink.TITLE)
+        body = str(payload.get("body") or "").strip()
+        if issue := payload.get("closes"):
+            # what the body left open would take the line in
+            body = f"{_closed(body)}\n\nCloses #{int(issue)}".strip()
         return {
             # the names of branches are what they are: only a secret is taken out, and then there is no such branch
             "head": redactor(str(payload["head"])),
             "base": redactor(str(payload["base"])),
             "title": title if len(title) <= _TITLE else f"{title[: _TITLE - 1].rstrip()}…",
-            "body": self._markdown(str(payload.get("body") or ""), redactor),
+            "body": self._markdown(body, redactor),
             "draft": payload.get("draft") is True,
         }
 

@@ -128,7 +128,8 @@ def claim(
     """Take what is to be sent next and mark it `sending`.
 
     Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
-    others; so does an earlier run that was cancelled and has not ended yet. Nothing that goes to GitHub is taken of
+    others; so does an earlier run that was cancelled and has not ended yet. What one attempt waits for is done in the
+    order it was asked for. Nothing that goes to GitHub is taken of
     installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
     earlier = aliased(Outbox)
@@ -142,6 +143,12 @@ def claim(
             and_(col(earlier.sequence) == col(Outbox.sequence), col(earlier.id) < col(Outbox.id)),
         ),
         col(earlier.sequence) > 0,
+    )
+    before = aliased(Outbox)
+    asked_before = and_(
+        col(before.attempt_id) == col(Outbox.attempt_id),
+        col(before.state).in_(OPEN),
+        col(before.id) < col(Outbox.id),
     )
     ending = and_(
         col(Run.thread_id) == col(Outbox.thread_id),
@@ -157,6 +164,7 @@ def claim(
             or_(col(Outbox.action).not_in(CONTENT), col(Thread.installation_id).not_in(no_content)),
             Outbox.state == OutboxState.PENDING,
             or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
+            or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
             or_(
                 Outbox.action != "comment",
                 Outbox.priority != 0,

@@ -1,0 +1,118 @@
+"""The kind `pull_request`: opens or updates the pull request of this thread's branch."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from bot.model.ident import compact
+from bot.model.outcome import Done, Failed, Intent, Outcome, Wait
+
+#: characters of the slug; git and GitHub take more, people do not
+_SLUG = 50
+#: letters that Unicode does not take apart
+_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "þ": "th", "œ": "oe", "ı": "i"})
+_CLOSES = re.compile(
+    r"^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ ]+#(\d+)\.?[ \t\r]*$", re.IGNORECASE | re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a branch has that its base has not: commits, files, lines."""
+
+    ahead: int
+    files: int = 0
+    additions: int = 0
+    deletions: int = 0
+
+
+class Remote(Protocol):
+    """The repository on GitHub, after the workspace's branch was pushed. Errors are those of `bot.errors`."""
+
+    async def branch_head(self, branch: str) -> str | None:
+        """The commit that a branch points at; None where there is no such branch."""
+
+    async def compare(self, base: str, head: str) -> Compared:
+        """What `head` has beyond `base`; both are branches."""
+
+
+async def perform_pull_request(
+    *,
+    title: str,
+    body: str,
+    draft: bool,
+    base: str,
+    branch: str,
+    issue: int | None,
+    remote: Remote,
+) -> Outcome:
+    """What is to be opened or updated, or that there is nothing to propose: then there is no pull request either.
+
+    `issue` is the number of the issue that it closes, None where the thread is a pull request itself.
+    """
+    title = " ".join(title.split())
+    if not title:
+        return Failed("pull_request_title", "`title` is empty", "A pull request needs a title.")
+    if branch == base:
+        return Failed("pull_request_branch", f"`{branch}` is the branch that it would go to", "Use another `base`.")
+    head_sha = await remote.branch_head(branch)
+    compared = Compared(0) if head_sha is None else await remote.compare(base, branch)
+    if head_sha is None or compared.ahead == 0:
+        return Done(
+            output=f"No change: there is nothing to propose to `{base}`, so there is no pull request.",
+            result={"branch": None, "pr_url": None, "number": None, "head_sha": None},
+        )
+    payload = {"head": branch, "base": base, "title": title, "body": body.strip(), "draft": draft}
+    if issue is not None and not _closes(body, issue):
+        payload["closes"] = issue
+    kept = compact({"branch": branch, "head_sha": head_sha, "compared": asdict(compared)}).encode()
+    return Wait("posts", kept=kept, intents=(Intent("pull_request", payload),))
+
+
+def pull_request_result(outcome: Mapping[str, Any], kept: bytes) -> Done:
+    """The step's end once it is open. `outcome` is what its row says GitHub made of it.
+
+    `head_sha` is the commit that was compared: what is pushed later is not this step's.
+    """
+    asked = json.loads(kept)
+    compared = Compared(**asked["compared"])
+    number, url = outcome["number"], outcome["pr_url"]
+    kind = "Draft pull request" if outcome.get("draft") else "Pull request"
+    done = "opened" if outcome.get("opened") else "updated"
+    lines = [f"{kind} [#{number}]({url}) {done}: {_statistics(compared)}."]
+    if outcome.get("draft_refused"):
+        lines.append("This repository has no drafts, so it is an ordinary one.")
+    return Done(
+        output="\n\n".join(lines),
+        result={"branch": asked["branch"], "pr_url": url, "number": number, "head_sha": asked["head_sha"]},
+    )
+
+
+def branch_name(prefix: str, number: int, title: str) -> str:
+    """`<prefix><issue number>-<slug of the title>`: lower-case ASCII letters, digits and single hyphens.
+
+    Letters lose their accents; a title of which nothing is left gives no slug. The slug is cut at a word.
+    """
+    plain = unicodedata.normalize("NFKD", title.casefold().translate(_LETTERS))
+    ascii_only = "".join(char for char in plain if not unicodedata.combining(char))
+    slug = re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")
+    if len(slug) > _SLUG:
+        whole, _, _ = slug[: _SLUG + 1].rpartition("-")
+        slug = whole or slug[:_SLUG]
+    return f"{prefix}{number}-{slug}" if slug else f"{prefix}{number}"
+
+
+def _closes(body: str, issue: int) -> bool:
+    """Whether a line of the body says by itself that the issue is closed."""
+    return any(int(found[1]) == issue for found in _CLOSES.finditer(body))
+
+
+def _statistics(compared: Compared) -> str:
+    commits = "1 commit" if compared.ahead == 1 else f"{compared.ahead} commits"
+    files = "1 file" if compared.files == 1 else f"{compared.files} files"
+    return f"{commits}, {files}, +{compared.additions} −{compared.deletions}"
