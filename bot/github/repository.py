@@ -15,6 +15,7 @@ from bot.github import parse
 from bot.github.cache import Bounded
 from bot.github.channel import Channel, read
 from bot.github.configuration import ConfigurationReader
+from bot.github.pulls import PullReading
 from bot.github.tokens import Purpose
 from bot.model.role import Role
 from bot.model.thread import Comment, CommentPage, Issue, Repository
@@ -39,7 +40,7 @@ class CloneAccess:
     token: str = field(repr=False)
 
 
-class RepositoryClient:
+class RepositoryClient(PullReading):
     """Made by `GitHub.repository`.
 
     Every call may raise `Transient`, `NotFound` and `Forbidden`, every write `Unsure` besides (see `bot.github.retry`).
