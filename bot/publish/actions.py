@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from bot.errors import BotError, Forbidden, Unsure
-from bot.model.proposal import Proposal, Remark
+from bot.errors import BotError, Forbidden, Transient, Unsure
+from bot.model.pull import PullRequest
+from bot.model.remark import Remark
 from bot.model.thread import Comment
 from bot.publish.findings import findings_line
-from bot.publish.marker import Marker
+from bot.publish.marker import Marker, strip
 from bot.publish.performer import Act, Found, Made, Performer, Undone
 from bot.store.tables import Thread
 
@@ -36,21 +37,23 @@ class ActionPort(Protocol):
 
     async def close(self, number: int, reason: str | None = None, *, pull_request: bool = False) -> None: ...
 
-    async def proposal(self, number: int) -> Proposal: ...
+    async def pull_request(self, number: int) -> PullRequest: ...
 
-    async def find_proposal(self, head: str) -> Proposal | None: ...
+    async def pull_requests(self, *, head: str, base: str = "", state: str = "open") -> tuple[PullRequest, ...]: ...
 
-    async def open_proposal(self, *, head: str, base: str, title: str, body: str, draft: bool = False) -> Proposal: ...
+    async def open_pull_request(
+        self, *, head: str, base: str, title: str, body: str, draft: bool = False
+    ) -> PullRequest: ...
 
-    async def change_proposal(self, number: int, *, title: str, body: str) -> Proposal: ...
+    async def change_pull_request(self, number: int, *, title: str, body: str) -> PullRequest: ...
 
     async def create_review(
         self, number: int, *, head_sha: str, body: str, event: str, remarks: Sequence[Remark]
     ) -> Comment: ...
 
-    async def reviews_of(self, number: int) -> tuple[Comment, ...]: ...
+    async def reviews(self, number: int) -> tuple[Comment, ...]: ...
 
-    async def remarks_of_review(self, number: int, review_id: int) -> tuple[Comment, ...]: ...
+    async def comments_of_review(self, number: int, review_id: int) -> tuple[Comment, ...]: ...
 
 
 class ThreadActions:
@@ -109,7 +112,7 @@ class ThreadActions:
     async def _review(self, act: Act) -> Made:
         port, thread, payload = self._port(act.thread), act.thread, act.payload
         head_sha = str(payload["head_sha"])
-        present = await port.proposal(thread.number)
+        present = await port.pull_request(thread.number)
         if present.head_sha != head_sha:
             raise Undone(HEAD_MOVED, {"head_sha": head_sha, "moved_to": present.head_sha})
         line = self._findings(thread, payload.get("outside", ()))
@@ -136,7 +139,7 @@ class ThreadActions:
     async def _with_remarks(self, act: Act, review: Comment) -> Made:
         """With the ids of its comments, which GitHub does not answer with the review."""
         try:
-            remarks = await self._port(act.thread).remarks_of_review(act.thread.number, review.id)
+            remarks = await self._port(act.thread).comments_of_review(act.thread.number, review.id)
         except BotError as error:
             # it stands there; being unsure, it is found by its marker, and then its comments are read
             raise Unsure(f"the review's comments: {error}") from error
@@ -153,7 +156,7 @@ class ThreadActions:
         """Our review by its marker; the oldest of them has its comments read."""
         thread = act.thread
         ours = []
-        for review in await self._port(thread).reviews_of(thread.number):
+        for review in await self._port(thread).reviews(thread.number):
             mark = self._marker.find(review.body, repository_id=thread.repository_id, thread=thread.number)
             if mark is not None and str(mark.slot) == act.row.slot and self._mine(review):
                 ours.append(review)
@@ -163,34 +166,40 @@ class ThreadActions:
 
     async def _propose(self, act: Act) -> Made:
         port, payload = self._port(act.thread), act.payload
-        head, title, body = str(payload["head"]), str(payload["title"]), str(payload["body"])
-        present = await port.find_proposal(head)
-        if present is not None:
-            return await self._update(port, present, title, body)
-        wanted = payload.get("draft") is True
-        try:
+        present = await self._open_one(port, payload)
+        if present is None:
             try:
-                made = await port.open_proposal(
-                    head=head, base=str(payload["base"]), title=title, body=body, draft=wanted
-                )
+                return await self._open(port, payload)
             except Forbidden as error:
-                if not wanted or not _no_drafts(error):
+                # the listing lagged behind: it is there after all
+                if "already exists" not in str(error).lower():
                     raise
-                made = await port.open_proposal(head=head, base=str(payload["base"]), title=title, body=body)
+            present = await self._open_one(port, payload)
+            if present is None:
+                raise Transient("GitHub has the pull request and does not list it yet")
+        title, body = str(payload["title"]), str(payload["body"])
+        if (present.title, strip(present.body)) != (title, strip(body)):
+            present = await port.change_pull_request(present.number, title=title, body=body)
+        return _proposed(present, opened=False)
+
+    async def _open_one(self, port: ActionPort, payload: Mapping[str, Any]) -> PullRequest | None:
+        """The pull request that is open for the branch: the one for the same base before any other."""
+        rows = await port.pull_requests(head=str(payload["head"]))
+        return next((row for row in rows if row.base == payload["base"]), rows[0] if rows else None)
+
+    async def _open(self, port: ActionPort, payload: Mapping[str, Any]) -> Made:
+        wanted = payload.get("draft") is True
+        texts = {key: str(payload[key]) for key in ("head", "base", "title", "body")}
+        try:
+            made = await port.open_pull_request(**texts, draft=wanted)
         except Forbidden as error:
-            # the listing lagged behind: it is there after all
-            if "already exists" not in str(error).lower() or (present := await port.find_proposal(head)) is None:
+            if not wanted or not _no_drafts(error):
                 raise
-            return await self._update(port, present, title, body)
+            made = await port.open_pull_request(**texts)
         return _proposed(made, opened=True, wanted_draft=wanted)
 
-    async def _update(self, port: ActionPort, present: Proposal, title: str, body: str) -> Made:
-        if (present.title, present.body.replace("\r\n", "\n").strip()) == (title, body.strip()):
-            return _proposed(present, opened=False)
-        return _proposed(await port.change_proposal(present.number, title=title, body=body), opened=False)
 
-
-def _proposed(made: Proposal, *, opened: bool, wanted_draft: bool = False) -> Made:
+def _proposed(made: PullRequest, *, opened: bool, wanted_draft: bool = False) -> Made:
     outcome = {
         "number": made.number,
         "pr_url": made.url,

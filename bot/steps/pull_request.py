@@ -6,12 +6,15 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from bot.errors import NotFound
 from bot.model.ident import compact
 from bot.model.outcome import Done, Failed, Intent, Outcome, Wait
+from bot.model.pull import PullFile
 
+#: files that GitHub compares at most
+MOST_FILES = 300
 #: characters of the slug; git and GitHub take more, people do not
 _SLUG = 50
 #: letters that Unicode does not take apart
@@ -21,24 +24,14 @@ _CLOSES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What a branch has that its base has not: commits, files, lines."""
-
-    ahead: int
-    files: int = 0
-    additions: int = 0
-    deletions: int = 0
-
-
 class Remote(Protocol):
     """The repository on GitHub, after the workspace's branch was pushed. Errors are those of `bot.errors`."""
 
-    async def branch_head(self, branch: str) -> str | None:
-        """The commit that a branch points at; None where there is no such branch."""
+    async def branch_head(self, name: str) -> str:
+        """The commit that a branch points at. Raises NotFound where there is no such branch."""
 
-    async def compare(self, base: str, head: str) -> Compared:
-        """What `head` has beyond `base`; both are branches."""
+    async def compare(self, base: str, head: str) -> tuple[PullFile, ...]:
+        """The files that differ between the merge base of two branches and the second; GitHub names 300 at most."""
 
 
 async def perform_pull_request(
@@ -60,9 +53,8 @@ async def perform_pull_request(
         return Failed("pull_request_title", "`title` is empty", "A pull request needs a title.")
     if branch == base:
         return Failed("pull_request_branch", f"`{branch}` is the branch that it would go to", "Use another `base`.")
-    head_sha = await remote.branch_head(branch)
-    compared = Compared(0) if head_sha is None else await remote.compare(base, branch)
-    if head_sha is None or compared.ahead == 0:
+    head_sha, files = await _changes(remote, base, branch)
+    if not files:
         return Done(
             output=f"No change: there is nothing to propose to `{base}`, so there is no pull request.",
             result={"branch": None, "pr_url": None, "number": None, "head_sha": None},
@@ -70,7 +62,12 @@ async def perform_pull_request(
     payload = {"head": branch, "base": base, "title": title, "body": body.strip(), "draft": draft}
     if issue is not None and not _closes(body, issue):
         payload["closes"] = issue
-    kept = compact({"branch": branch, "head_sha": head_sha, "compared": asdict(compared)}).encode()
+    counts = {
+        "files": len(files),
+        "additions": sum(file.additions for file in files),
+        "deletions": sum(file.deletions for file in files),
+    }
+    kept = compact({"branch": branch, "head_sha": head_sha, "counts": counts}).encode()
     return Wait("posts", kept=kept, intents=(Intent("pull_request", payload),))
 
 
@@ -80,11 +77,10 @@ def pull_request_result(outcome: Mapping[str, Any], kept: bytes) -> Done:
     `head_sha` is the commit that was compared: what is pushed later is not this step's.
     """
     asked = json.loads(kept)
-    compared = Compared(**asked["compared"])
     number, url = outcome["number"], outcome["pr_url"]
     kind = "Draft pull request" if outcome.get("draft") else "Pull request"
     done = "opened" if outcome.get("opened") else "updated"
-    lines = [f"{kind} [#{number}]({url}) {done}: {_statistics(compared)}."]
+    lines = [f"{kind} [#{number}]({url}) {done}: {_statistics(asked['counts'])}."]
     if outcome.get("draft_refused"):
         lines.append("This repository has no drafts, so it is an ordinary one.")
     return Done(
@@ -112,7 +108,16 @@ def _closes(body: str, issue: int) -> bool:
     return any(int(found[1]) == issue for found in _CLOSES.finditer(body))
 
 
-def _statistics(compared: Compared) -> str:
-    commits = "1 commit" if compared.ahead == 1 else f"{compared.ahead} commits"
-    files = "1 file" if compared.files == 1 else f"{compared.files} files"
-    return f"{commits}, {files}, +{compared.additions} −{compared.deletions}"
+async def _changes(remote: Remote, base: str, branch: str) -> tuple[str, tuple[PullFile, ...]]:
+    """The branch's head, and the files that it changes; none where there is no such branch."""
+    try:
+        head_sha = await remote.branch_head(branch)
+    except NotFound:
+        return "", ()
+    return head_sha, await remote.compare(base, branch)
+
+
+def _statistics(counts: Mapping[str, int]) -> str:
+    more = "at least " if counts["files"] >= MOST_FILES else ""
+    files = "1 file" if counts["files"] == 1 else f"{counts['files']} files"
+    return f"{more}{files}, +{counts['additions']} −{counts['deletions']}"
