@@ -124,6 +124,7 @@ class Issue:
     locked: bool = False
     lock_reason: str | None = None
     labels: list[Label] = field(default_factory=list)
+    assignees: list[User] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
     #: GitHub's own *Pin comment*: at most one an issue

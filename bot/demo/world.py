@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from bot.demo.assignees import Assignees
 from bot.demo.keys import new_key, public_part
-from bot.demo.pulls import Pulls
 from bot.demo.records import App, Installation, Repository, Token
 from bot.demo.refusal import Refused
 from bot.demo.shapes.repository import brief
@@ -28,7 +28,7 @@ EVENTS = ("issues", "issue_comment", "push")
 _RANK = {"read": 1, "write": 2, "admin": 3}
 
 
-class World(Pulls):
+class World(Assignees):
     """A small GitHub in memory, with real git repositories on disk."""
 
     def add_app(

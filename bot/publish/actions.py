@@ -189,13 +189,13 @@ class ThreadActions:
 
     async def _open(self, port: ActionPort, payload: Mapping[str, Any]) -> Made:
         wanted = payload.get("draft") is True
-        texts = {key: str(payload[key]) for key in ("head", "base", "title", "body")}
+        head, base, title, body = (str(payload[key]) for key in ("head", "base", "title", "body"))
         try:
-            made = await port.open_pull_request(**texts, draft=wanted)
+            made = await port.open_pull_request(head=head, base=base, title=title, body=body, draft=wanted)
         except Forbidden as error:
             if not wanted or not _no_drafts(error):
                 raise
-            made = await port.open_pull_request(**texts)
+            made = await port.open_pull_request(head=head, base=base, title=title, body=body)
         return _proposed(made, opened=True, wanted_draft=wanted)
 
 

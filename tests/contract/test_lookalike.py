@@ -13,7 +13,7 @@ import pytest
 from bot.demo.rest.routes import ROUTES
 from bot.demo.server import lookalike
 from bot.model.role import Role
-from tests.contract import pull_routes
+from tests.contract import pull_routes, write_routes
 from tests.contract.openapi import (
     CheckedTransport,
     Undocumented,
@@ -95,6 +95,7 @@ async def _all_routes(made: Scene) -> None:
             await bot.delete(f"{here}/lock")
             await bot.delete(there)
             await pull_routes.ask(made, bot)
+            await write_routes.ask(made, bot)
         await deliverer.settle()
 
 

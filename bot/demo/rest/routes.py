@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from bot.demo.rest import apps, marks, pulls, repositories, threads
+from bot.demo.rest import apps, assignees, marks, pulls, repositories, threads
 from bot.demo.rest.call import Endpoint
 
 _REPO = "/repos/{owner}/{repo}"
@@ -58,6 +58,8 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("PATCH", _ISSUE, threads.update_issue),
     ("PUT", f"{_ISSUE}/lock", threads.lock),
     ("DELETE", f"{_ISSUE}/lock", threads.unlock),
+    ("POST", f"{_ISSUE}/assignees", assignees.add),
+    ("DELETE", f"{_ISSUE}/assignees", assignees.remove),
     ("GET", f"{_ISSUE}/comments", threads.list_comments),
     ("POST", f"{_ISSUE}/comments", threads.create_comment),
     ("GET", f"{_ISSUE}/labels", marks.list_labels),
