@@ -24,14 +24,15 @@ from bot import __version__, log, webhook
 from bot.dispatch import Actions, Identities, Intake, Parts, is_builtin_only
 from bot.engine import Desk, Tools, Workers, repository_of
 from bot.errors import BotError, OperatorError
-from bot.github import GitHub
+from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
-from bot.publish import Marker, Redactor, Sender, Speaker
+from bot.publish import Comments, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
+from bot.store.tables import Thread
 from bot.web import health
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Sandbox, Workspaces, open_sandbox
@@ -166,15 +167,7 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
-        sender = Sender(
-            store,
-            lambda thread: github.repository(thread.installation_id, repository_of(thread)),
-            marker,
-            clock,
-            owner=queue.owner,
-            mine=identities.mine,
-            looks=look_at,
-        )
+        sender = Sender(store, performers(github, marker, identities), clock, owner=queue.owner, looks=look_at)
         loops = [
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
@@ -298,6 +291,16 @@ def attach(app: FastAPI, bot: Bot) -> None:
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )
+
+
+def performers(github: GitHub, marker: Marker, identities: Identities) -> Mapping[str, Performer]:
+    """How each kind of action is done."""
+
+    def port(thread: Thread) -> RepositoryClient:
+        return github.repository(thread.installation_id, repository_of(thread))
+
+    mine = identities.mine
+    return {**Comments(port, marker, mine).performers, **ThreadActions(port, marker, mine).performers}
 
 
 def providers(settings: Settings) -> Providers:

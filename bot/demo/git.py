@@ -82,10 +82,11 @@ class GitRepository:
         """Make an empty one whose HEAD names `branch`."""
         path.mkdir(parents=True)
         made = cls(path)
-        made._run("init", "--quiet", "--bare", f"--initial-branch={branch}")
+        made.run("init", "--quiet", "--bare", f"--initial-branch={branch}")
         return made
 
-    def _run(self, *argv: str, stdin: bytes = b"", check: bool = True) -> bytes:
+    def run(self, *argv: str, stdin: bytes = b"", check: bool = True) -> bytes:
+        """git's standard output; with `check` off, nothing where it failed."""
         done = subprocess.run(
             ["git", "-C", str(self.path), *argv], input=stdin, capture_output=True, env=environment(), check=False
         )
@@ -120,7 +121,7 @@ class GitRepository:
             raw = content.encode() if isinstance(content, str) else content
             mode = "120000" if isinstance(content, Symlink) else "100755" if raw.startswith(b"#!") else "100644"
             stream += f"M {mode} inline {quoted}\n".encode() + _data(raw)
-        self._run("fast-import", "--quiet", "--date-format=raw", stdin=bytes(stream))
+        self.run("fast-import", "--quiet", "--date-format=raw", stdin=bytes(stream))
         made = self.resolve(branch)
         assert made is not None
         return made
@@ -140,7 +141,7 @@ class GitRepository:
             return None
         if (known := self._peeled.get((name, kind))) is not None:
             return known
-        found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}", check=False)
+        found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}", check=False)
         sha = found.decode().strip() or None
         if sha is not None and _SHA.fullmatch(name):
             self._peeled[name, kind] = sha
@@ -151,7 +152,7 @@ class GitRepository:
         if not _SHA.fullmatch(sha):
             return None
         if sha not in self._objects:
-            raw = self._run("cat-file", "--batch", stdin=sha.encode() + b"\n")
+            raw = self.run("cat-file", "--batch", stdin=sha.encode() + b"\n")
             head, _, rest = raw.partition(b"\n")
             words = head.split()
             if len(words) != 3:
@@ -167,7 +168,7 @@ class GitRepository:
     def log(self, ref: str, not_in: str = ZERO) -> Sequence[str]:
         """SHAs reachable from `ref` and not from `not_in`, oldest first."""
         spec = [ref] if not_in == ZERO else [ref, f"^{not_in}"]
-        return self._run("rev-list", "--reverse", *spec).decode().split()
+        return self.run("rev-list", "--reverse", *spec).decode().split()
 
     def details(self, sha: str) -> Commit | None:
         """A commit, parsed."""
@@ -188,7 +189,7 @@ class GitRepository:
             return None
         key = (sha, recursive)
         if key not in self._trees:
-            raw = self._run("ls-tree", "-l", "-z", "--full-tree", *(("-r", "-t") if recursive else ()), sha)
+            raw = self.run("ls-tree", "-l", "-z", "--full-tree", *(("-r", "-t") if recursive else ()), sha)
             self._trees[key] = tuple(_entry(line) for line in raw.split(b"\0") if line)
         return self._trees[key]
 
@@ -203,7 +204,7 @@ class GitRepository:
         return self._changes[sha]
 
     def _diff(self, sha: str) -> tuple[FileChange, ...]:
-        raw = self._run("diff-tree", "--root", "--no-commit-id", "--no-renames", "-r", "-m", "--first-parent",
+        raw = self.run("diff-tree", "--root", "--no-commit-id", "--no-renames", "-r", "-m", "--first-parent",
                         "--raw", "--no-abbrev", "--numstat", "-z", sha)  # fmt: skip
         fields = raw.decode(errors="replace").split("\0")
         touched: dict[str, tuple[str, str]] = {}
@@ -223,7 +224,7 @@ class GitRepository:
 
     def refs(self) -> dict[str, str]:
         """Every ref with its SHA."""
-        out = self._run("for-each-ref", "--format=%(refname) %(objectname)").decode()
+        out = self.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         return dict(line.split(" ", 1) for line in out.splitlines())
 
 

@@ -93,6 +93,9 @@ class Repository:
     roles: dict[str, Role] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    #: what it was forked from
+    parent: Repository | None = None
     #: what the thread pages show of commits, oldest first
     pushes: list[Push] = field(default_factory=list)
     #: numbers of deleted issues, which answer 410
@@ -121,12 +124,131 @@ class Issue:
     locked: bool = False
     lock_reason: str | None = None
     labels: list[Label] = field(default_factory=list)
+    assignees: list[User] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
     #: GitHub's own *Pin comment*: at most one an issue
     pinned: Comment | None = None
     #: how many of the repository's `pushes` there were when it was opened
     pushes_before: int = 0
+    #: what makes it a pull request
+    pull: Pull | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Pull:
+    """What a pull request has beside its issue.
+
+    `head` and `base` are branches: of `head_repository`, and of the issue's repository. The SHAs
+    are those of the newest push while it is open, and stay as they are once it is closed.
+    """
+
+    id: int
+    issue: Issue
+    head_repository: Repository
+    head: str
+    head_sha: str
+    base: str
+    base_sha: str
+    draft: bool = False
+    merged_at: datetime | None = None
+    merged_by: User | None = None
+    merge_commit_sha: str | None = None
+    reviews: list[Review] = field(default_factory=list)
+    review_threads: list[ReviewThread] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        return self.issue.number
+
+    @property
+    def repository(self) -> Repository:
+        return self.issue.repository
+
+    @property
+    def merged(self) -> bool:
+        return self.merged_at is not None
+
+
+#: GitHub's words for the state of a review
+ReviewState = Literal["PENDING", "COMMENTED", "APPROVED", "CHANGES_REQUESTED", "DISMISSED"]
+Side = Literal["LEFT", "RIGHT"]
+
+
+@dataclass(slots=True, eq=False)
+class Review:
+    """A review of a pull request at `commit_id`."""
+
+    id: int
+    pull: Pull
+    author: User
+    body: str
+    state: ReviewState
+    commit_id: str
+    submitted_at: datetime
+    app: App | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ReviewThread:
+    """What was said about one place of the diff. `line` is None for a comment on the whole file.
+
+    `outdated` where the place is no longer in the diff.
+    """
+
+    id: int
+    pull: Pull
+    path: str
+    line: int | None
+    side: Side
+    start_line: int | None = None
+    start_side: Side | None = None
+    comments: list[ReviewComment] = field(default_factory=list)
+    resolved_by: User | None = None
+    outdated: bool = False
+
+    @property
+    def resolved(self) -> bool:
+        return self.resolved_by is not None
+
+
+@dataclass(slots=True, eq=False)
+class ReviewComment:
+    """One message of a review thread; `hunk` is the part of the diff that it stands under."""
+
+    id: int
+    thread: ReviewThread
+    review: Review
+    author: User
+    body: str
+    commit_id: str
+    hunk: str
+    created_at: datetime
+    updated_at: datetime
+    app: App | None = None
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Check:
+    """A check run of a commit; `log` is what its run of GitHub Actions printed, None for a check of another App.
+
+    `run_id` is that of the workflow run which it is a part of.
+    """
+
+    id: int
+    repository: Repository
+    name: str
+    head_sha: str
+    status: str
+    conclusion: str | None
+    started_at: datetime
+    completed_at: datetime | None
+    title: str | None = None
+    summary: str | None = None
+    log: str | None = None
+    run_id: int | None = None
+    app: App | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -23,10 +23,21 @@ from bot.model.clock import Clock, SystemClock
 
 #: where each sort of number starts; comments lie beyond 32 bits as they do on GitHub
 _FIRST = {"user": 1001, "repository": 52_001, "issue": 2_100_000_001, "comment": 4_300_000_001, "label": 301,
-          "reaction": 90_001, "app": 701, "installation": 8_001, "attempt": 12_000_000_001}  # fmt: skip
+          "reaction": 90_001, "app": 701, "installation": 8_001, "attempt": 12_000_000_001, "pull": 1_900_000_001,
+          "review": 3_100_000_001, "check": 41_000_000_001, "workflow_run": 14_000_000_001}  # fmt: skip
 
 #: the permission that an App needs before it is sent an event
-_PERMISSION = {"issue_comment": "issues", "issues": "issues", "push": "contents", "repository": "metadata"}
+_PERMISSION = {
+    "issue_comment": "issues",
+    "issues": "issues",
+    "push": "contents",
+    "repository": "metadata",
+    "pull_request": "pull_requests",
+    "pull_request_review": "pull_requests",
+    "pull_request_review_comment": "pull_requests",
+    "pull_request_review_thread": "pull_requests",
+    "check_run": "checks",
+}
 
 RepositoryLike = Repository | str
 UserLike = User | str

@@ -47,7 +47,7 @@ class Threads(People):
         self.require(found, who, Role.READ)
         if not title.strip():
             raise invalid("Issue", "title", "title can't be blank", "missing_field")
-        _check_length("Issue", body)
+        check_length("Issue", body)
         now = self.now()
         made = Issue(self.next_id("issue"), found, found.next_number, title, body, who, now, now, app)
         made.pushes_before = len(found.pushes)
@@ -65,7 +65,7 @@ class Threads(People):
         """Change title or body (the author or a writer may)."""
         row, who = self.issue(repo, number), self.user(editor)
         self._may_edit(row.repository, row.author, who)
-        _check_length("Issue", body)
+        check_length("Issue", body)
         changes: dict[str, Any] = {}
         if title is not None and title != row.title:
             changes["title"] = {"from": row.title}
@@ -254,9 +254,10 @@ class Threads(People):
 def _check_body(body: str) -> None:
     if not body.strip():
         raise invalid("IssueComment", "data", "Body cannot be blank")
-    _check_length("IssueComment", body)
+    check_length("IssueComment", body)
 
 
-def _check_length(resource: str, body: str | None) -> None:
+def check_length(resource: str, body: str | None) -> None:
+    """Raise 422 for a body that GitHub would not take."""
     if body is not None and len(body) > MAX_BODY:
         raise invalid(resource, "data", f"Body is too long (maximum is {MAX_BODY} characters)")

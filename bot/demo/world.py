@@ -6,22 +6,29 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from bot.demo.assignees import Assignees
 from bot.demo.keys import new_key, public_part
 from bot.demo.records import App, Installation, Repository, Token
 from bot.demo.refusal import Refused
 from bot.demo.shapes.repository import brief
 from bot.demo.state import RepositoryLike, UserLike
-from bot.demo.threads import Threads
 
 #: how long an installation token works
 TOKEN_LIFE = timedelta(hours=1)
 #: what the bot asks for, as in its manifest
-PERMISSIONS = {"metadata": "read", "contents": "read", "issues": "write"}
+PERMISSIONS = {
+    "metadata": "read",
+    "contents": "read",
+    "issues": "write",
+    "pull_requests": "write",
+    "checks": "read",
+    "actions": "read",
+}
 EVENTS = ("issues", "issue_comment", "push")
 _RANK = {"read": 1, "write": 2, "admin": 3}
 
 
-class World(Threads):
+class World(Assignees):
     """A small GitHub in memory, with real git repositories on disk."""
 
     def add_app(

@@ -11,7 +11,20 @@ from __future__ import annotations
 
 from bot.github import parse
 from bot.github.client import AppInfo, GitHub
+from bot.github.download import Download, Hosts
+from bot.github.pulls import attachment_hosts
 from bot.github.repository import CloneAccess, RepositoryClient
 from bot.github.tokens import PERMISSIONS, Purpose
 
-__all__ = ["PERMISSIONS", "AppInfo", "CloneAccess", "GitHub", "Purpose", "RepositoryClient", "parse"]
+__all__ = [
+    "PERMISSIONS",
+    "AppInfo",
+    "CloneAccess",
+    "Download",
+    "GitHub",
+    "Hosts",
+    "Purpose",
+    "RepositoryClient",
+    "attachment_hosts",
+    "parse",
+]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from bot.errors import Forbidden, Transient, Unsure
+from bot.errors import Forbidden, NotFound, Transient, Unsure
 from bot.github import retry
 from bot.github.tokens import InstallationTokens, Purpose
 from bot.github.wire import Wire
@@ -41,6 +41,30 @@ class Channel:
             content["params"] = dict(params)
         return await self._first_that_may("GET", path, kind, purposes, content)
 
+    async def location(self, path: str, *, kind: str, purpose: Purpose) -> httpx.URL:
+        """Where a GET redirects to, unfollowed: a file elsewhere, to which our token must not go."""
+        response = await self._send("GET", path, kind, purpose, {"follow": False})
+        if "location" not in response.headers:
+            raise Transient(f"GET {path}: no redirect")
+        return response.request.url.join(response.headers["location"])
+
+    async def query(self, text: str, parser: Callable[[Any], T], *, kind: str, **variables: str | int | None) -> T:
+        """What a GraphQL query that only reads gives as `data`, parsed, with the token for pull requests.
+
+        `owner` and `name` are those of the repository. Raises Forbidden where GitHub refuses a part of it, NotFound
+        for a thread that is not there or a server without GraphQL.
+        Source: https://docs.github.com/en/graphql/guides/forming-calls-with-graphql
+        """
+        repository = self.repository
+        names = {"owner": repository.owner.login, "name": repository.name}
+        json = {"query": text, "variables": {**names, **variables}}
+        content = {"json": json, "repeat": True}
+        response = await self._exchange("POST", self.wire.graphql_url, kind, Purpose.READ_PULL, content)
+        try:
+            return parser(_data(response.json()))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise Transient("GraphQL: the answer cannot be read") from None
+
     async def write(
         self, method: str, path: str, *, kind: str, json: Mapping[str, Any] | None, pull_request: bool
     ) -> httpx.Response:
@@ -72,6 +96,11 @@ class Channel:
         self, method: str, path: str, kind: str, purpose: Purpose, content: Mapping[str, Any]
     ) -> httpx.Response:
         url = f"/repos/{quote(self.repository.owner.login, safe='')}/{quote(self.repository.name, safe='')}{path}"
+        return await self._exchange(method, url, kind, purpose, content)
+
+    async def _exchange(
+        self, method: str, url: str, kind: str, purpose: Purpose, content: Mapping[str, Any]
+    ) -> httpx.Response:
         for _ in range(2):
             token = await self.token(purpose)
             response = await self.wire.exchange(
@@ -102,3 +131,22 @@ def read(response: httpx.Response, parser: Callable[[Any], T]) -> T:
     except (ValueError, TypeError, KeyError, AttributeError):
         text = f"{response.request.method} {response.request.url.path}: the answer cannot be read"
         raise (Transient if response.request.method == "GET" else Unsure)(text) from None
+
+
+def _data(body: Any) -> Any:
+    """`data` of a GraphQL answer, which is 200 for refusals too.
+
+    Raises Transient for a rate limit, NotFound and Forbidden as its `errors` say. Source:
+    https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+    """
+    if not (errors := body.get("errors")):
+        return body["data"]
+    first = errors[0]
+    text = f"GraphQL: {str(first.get('message', ''))[:300]}"
+    match first.get("type"):
+        case "RATE_LIMITED":
+            raise Transient(text, retry.SECONDARY_WAIT, limited=True)
+        case "NOT_FOUND":
+            raise NotFound(text)
+        case _:
+            raise Forbidden(text)

@@ -15,6 +15,9 @@ from bot.github import parse
 from bot.github.cache import Bounded
 from bot.github.channel import Channel, read
 from bot.github.configuration import ConfigurationReader
+from bot.github.pull_writes import PullWrites
+from bot.github.pulls import PullReading
+from bot.github.thread_writes import ThreadWrites
 from bot.github.tokens import Purpose
 from bot.model.role import Role
 from bot.model.thread import Comment, CommentPage, Issue, Repository
@@ -39,7 +42,7 @@ class CloneAccess:
     token: str = field(repr=False)
 
 
-class RepositoryClient:
+class RepositoryClient(PullReading, PullWrites, ThreadWrites):
     """Made by `GitHub.repository`.
 
     Every call may raise `Transient`, `NotFound` and `Forbidden`, every write `Unsure` besides (see `bot.github.retry`).

@@ -28,6 +28,7 @@ class Purpose(StrEnum):
     ROLE = "role"
     READ = "read"
     READ_PULL = "read_pull"
+    CHECKS = "checks"
     POST = "post"
     POST_PULL = "post_pull"
     GIT = "git"
@@ -40,6 +41,8 @@ PERMISSIONS: Mapping[Purpose, Mapping[str, str]] = {
     Purpose.READ: {"metadata": "read", "contents": "read", "issues": "read"},
     # an App that serves issues only need not be given this one
     Purpose.READ_PULL: {"metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read"},
+    # results of checks, and the logs of those that are jobs of GitHub Actions
+    Purpose.CHECKS: {"metadata": "read", "contents": "read", "checks": "read", "actions": "read"},
     Purpose.POST: {"issues": "write"},
     # comments and reactions in a pull request's conversation need both
     Purpose.POST_PULL: {"issues": "write", "pull_requests": "write"},

@@ -14,6 +14,7 @@ import httpx
 
 from bot.errors import NotFound, Transient
 from bot.github import retry
+from bot.github.download import Download, Hosts, download
 from bot.model.clock import Clock
 
 if TYPE_CHECKING:
@@ -59,12 +60,14 @@ class Wire:
         kind: str,
         repository_id: int | None = None,
         repeat: bool | None = None,
+        follow: bool = True,
         **content: Any,
     ) -> httpx.Response:
         """Send, and return any answer that repeating would not change, errors among them (see `retry.final`).
 
-        `repeat` says that sending twice does no harm; None means "if it is a GET". `content` is `params`, `json` and
-        `headers`. `repository_id` is whose redirects may be followed. Raises `Transient`, `Unsure`, `NotFound`.
+        `follow` off returns a redirect as it is. `repeat` says that sending twice does no harm; None means "if it is a
+        GET". `content` is `params`, `json` and `headers`. `repository_id` is whose redirects may be followed. Raises
+        `Transient`, `Unsure`, `NotFound`.
         """
         write = method != "GET" if repeat is None else not repeat
         what = f"{method} {path}"
@@ -76,7 +79,10 @@ class Wire:
         for pause in (*retry.BACKOFF, None):
             error: Transient | None
             try:
-                response = await self._redirected(method, path, kind, repository_id, content)
+                if follow:
+                    response = await self._redirected(method, path, kind, repository_id, content)
+                else:
+                    response = await self._once(method, path, kind, content)
             except (httpx.HTTPError, OSError) as cause:  # a TimeoutError is an OSError
                 error = retry.broken(cause, write=write, what=what)
             else:
@@ -87,6 +93,25 @@ class Wire:
                 raise error
             await self.clock.sleep(pause)
         raise AssertionError("unreachable: the last pause is None")
+
+    @property
+    def graphql_url(self) -> str:
+        """GraphQL's address: `https://api.github.com/graphql`, on GHES `https://HOST/api/graphql`."""
+        base = str(self.base_url)
+        return f"{base.removesuffix('/v3')}/graphql" if base.endswith("/api/v3") else f"{base}/graphql"
+
+    async def download(self, url: httpx.URL, *, hosts: Hosts, kind: str, keep: int) -> Download:
+        """A file from where GitHub pointed, without credentials (see `bot.github.download`).
+
+        Raises NotFound, and Transient where nothing came in time.
+        """
+        kit = await self._open()
+        self.requests[kind] += 1
+        try:
+            async with asyncio.timeout(self._timeout * 3), kit.get_async_client() as client:
+                return await download(client, url, hosts=hosts, keep=keep)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as cause:
+            raise retry.broken(cause, write=False, what=f"GET {url.host}") from None
 
     async def _redirected(
         self, method: str, path: str, kind: str, repository_id: int | None, content: dict[str, Any]

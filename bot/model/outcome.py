@@ -31,8 +31,9 @@ class Usage:
 
 
 #: what can be asked of `publish`: `comment` {body}, `labels` {add, remove}, `assign` {logins}, `close` {reason},
-#: `review` {head_sha, body, event, comments}, `pull_request` {head, base, title, body, draft}, `webhook` {resource,
-#: body}, `pin` and `unpin` {comment_id}, `dispatch` {workflow, request, params}
+#: `review` {head_sha, body, event, comments: [{path, line, side, start_line, body, suggestion, fingerprint}],
+#: outside: [{path, line, url, body, suggestion, fingerprint}]}, `pull_request` {head, base, title, body, draft,
+#: closes}, `webhook` {resource, body}, `pin` and `unpin` {comment_id}, `dispatch` {workflow, request, params}
 INTENTS = ("comment", "labels", "assign", "close", "review", "pull_request", "webhook", "pin", "unpin", "dispatch")
 
 

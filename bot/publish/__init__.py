@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.publish.actions import HEAD_MOVED, ThreadActions
 from bot.publish.body import (
     cancelled_body,
     configuration_body,
@@ -11,30 +12,43 @@ from bot.publish.body import (
     note_body,
     result_body,
 )
+from bot.publish.comments import Comments
 from bot.publish.compose import write
 from bot.publish.fence import fence
+from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
+from bot.publish.hooks import Hooks, Target
 from bot.publish.marker import Mark, Marker
-from bot.publish.outbox import Port, Sender
 from bot.publish.pace import Pace
+from bot.publish.performer import UNSURE, Act, Made, Performer, Undone
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
+from bot.publish.sender import Sender
 from bot.publish.speaker import Speaker
 from bot.publish.split import Part, split
 
 __all__ = [
+    "HEAD_MOVED",
+    "UNSURE",
+    "Act",
+    "Comments",
     "Footer",
+    "Hooks",
+    "Made",
     "Mark",
     "Marker",
     "Pace",
     "Part",
+    "Performer",
     "Policy",
-    "Port",
     "Redactor",
     "Saw",
     "Sender",
     "Sink",
     "Speaker",
+    "Target",
+    "ThreadActions",
+    "Undone",
     "cancelled_body",
     "configuration_body",
     "failure_body",
@@ -44,5 +58,6 @@ __all__ = [
     "note_body",
     "result_body",
     "split",
+    "told_findings",
     "write",
 ]

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from bot.publish.body import result_body
 from bot.publish.clean import clean
@@ -32,6 +32,17 @@ _ROUNDS = 16
 _READY = "composed"
 
 
+class Composable(Protocol):
+    """Something that passes the policy before it is put into the outbox. Equal ones compose to the same."""
+
+    @property
+    def size(self) -> int: ...
+
+    def composed(self, redactor: Redactor) -> tuple[str, ...]: ...
+
+    def __hash__(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One thing to say, with what decides its parts. `output` is a program's text, any other a body made by us."""
@@ -46,12 +57,23 @@ class Draft:
     every_mention: bool = False
     max_parts: int = 3
     rest: str = ""
+    #: references that a closing keyword may stand before
+    closes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+        return len(self.text) + len(self.result)
+
+    def composed(self, redactor: Redactor) -> tuple[str, ...]:
+        """The bodies of its parts."""
+        return compose(self, redactor)
 
 
 class NotReady(Exception):
     """A transaction needs a draft that is composed first."""
 
-    def __init__(self, compose: Callable[[], tuple[str, ...]], draft: Draft) -> None:
+    def __init__(self, compose: Callable[[], tuple[str, ...]], draft: Composable) -> None:
         super().__init__("a long text is to be composed first")
         self.compose = compose
         self.draft = draft
@@ -62,7 +84,7 @@ def compose(draft: Draft, redactor: Redactor) -> tuple[str, ...]:
     text, cut = shorten(draft.text, draft.max_parts * CHARACTERS, redactor)
     if not clean(text).strip():
         return ()
-    policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention)
+    policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention, closes=draft.closes)
     result, footer = json.loads(draft.result or "null"), draft.footer or None
     try:
         body = result_body(text, result=result, fenced=draft.fenced, footer=footer) if draft.output else text
@@ -90,19 +112,19 @@ def shorten(text: str, most: int, redactor: Redactor) -> tuple[str, bool]:
     return window[:end], True
 
 
-def ready(session: Session, draft: Draft, redactor: Redactor) -> tuple[str, ...]:
+def ready(session: Session, draft: Composable, redactor: Redactor) -> tuple[str, ...]:
     """A draft's parts inside a transaction. Raises `NotReady` for a long one where `write` can do it again."""
-    composed: dict[Draft, tuple[str, ...]] | None = session.info.get(_READY)
-    if composed is None or (len(draft.text) + len(draft.result) <= SHORT and draft not in composed):
-        return compose(draft, redactor)
+    composed: dict[Composable, tuple[str, ...]] | None = session.info.get(_READY)
+    if composed is None or (draft.size <= SHORT and draft not in composed):
+        return draft.composed(redactor)
     if draft not in composed:
-        raise NotReady(lambda: compose(draft, redactor), draft)
+        raise NotReady(lambda: draft.composed(redactor), draft)
     return composed[draft]
 
 
 async def write(store: Store, work: Callable[[Session], T]) -> T:
     """`store.write` for work that says something: long texts are composed outside of the transaction."""
-    composed: dict[Draft, tuple[str, ...]] = {}
+    composed: dict[Composable, tuple[str, ...]] = {}
 
     def prepared(session: Session) -> T:
         session.info[_READY] = composed

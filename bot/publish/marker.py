@@ -68,6 +68,14 @@ class Marker:
             return Mark(Slot.parse(name), match["digest"], hmac.compare_digest(shown_digest(visible), match["digest"]))
         return None
 
+    def seal(self, text: str, *, repository_id: int, thread: int | str) -> str:
+        """A signature of `text`, good for this thread only."""
+        return _signature(self._keys[0], repository_id, thread, "", text)
+
+    def sealed(self, text: str, signature: str, *, repository_id: int, thread: int | str) -> bool:
+        """Whether a signature is ours, of `text` and for this thread."""
+        return self._verifies(signature, repository_id, thread, "", text)
+
     def _verifies(self, signature: str, repository_id: int, thread: int | str, slot: str, shown: str) -> bool:
         return any(
             hmac.compare_digest(_signature(key, repository_id, thread, slot, shown), signature) for key in self._keys

@@ -64,11 +64,18 @@ class Pace:
             meter.blocked_until = max(meter.blocked_until, now.timestamp() + wait)
             return now + timedelta(seconds=meter.blocked_until - now.timestamp())
 
-    def went_well(self, installation: int) -> None:
-        """A write was accepted: the next limit starts from the shortest wait again."""
+    def went_well(self, installation: int, *, calls: int = 1, now: datetime | None = None) -> None:
+        """A write was accepted: the next limit starts from the shortest wait again.
+
+        `calls` is how many it took: those beyond the one that `take` counted are paid for by what comes next.
+        """
         with self._lock:
             if installation in self._meters:
-                self._meters[installation].strikes = 0
+                meter = self._meters[installation]
+                meter.strikes = 0
+                if calls > 1 and now is not None:
+                    self._token(meter, now.timestamp())
+                    meter.tokens -= calls - 1
 
     def _meter(self, installation: int, at: float) -> _Meter:
         return self._meters.setdefault(installation, _Meter(float(self._burst), at))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from bot.model.clock import Clock
-from bot.model.ident import compact
+from bot.model.ident import compact, digest
+from bot.model.outcome import INTENTS, Intent
 from bot.model.slot import Slot
 from bot.publish.compose import Draft, ready
 from bot.publish.footer import Footer
+from bot.publish.payload import Payload
 from bot.publish.redact import Redactor
 from bot.store import Session, outbox
-from bot.store.tables import Run, Thread
+from bot.store.tables import Outbox, Run, Thread
 
 MAX_PARTS = 3
 
@@ -78,8 +81,19 @@ class Speaker:
         return self._say(session, thread, slot, draft, purpose, run)
 
     def _say(self, session: Session, thread: Thread, slot: Slot, draft: Draft, purpose: str, run: Run | None) -> bool:
-        parts = ready(session, draft, self._redactor)
-        for number, body in enumerate(parts):
+        return bool(self._parts(session, thread, slot, draft, purpose, run))
+
+    def _parts(
+        self,
+        session: Session,
+        thread: Thread,
+        slot: Slot,
+        draft: Draft,
+        purpose: str,
+        run: Run | None,
+        attempt_id: str | None = None,
+    ) -> list[Outbox]:
+        return [
             outbox.ensure(
                 session,
                 replace(slot, part=number),
@@ -90,8 +104,53 @@ class Speaker:
                 now=self._clock.now(),
                 run_id=run.id if run else None,
                 sequence=run.sequence if run else 0,
+                attempt_id=attempt_id,
             )
-        return bool(parts)
+            for number, body in enumerate(ready(session, draft, self._redactor))
+        ]
+
+    def intend(
+        self,
+        session: Session,
+        thread: Thread,
+        slot: Slot,
+        intent: Intent,
+        *,
+        run: Run,
+        attempt_id: str | None = None,
+        mentions: Iterable[str] = (),
+        every_mention: bool = False,
+        max_parts: int = MAX_PARTS,
+        rest: str = "",
+    ) -> tuple[Outbox, ...]:
+        """Have an intent done once. The rows that say so, one except for a long comment; none where it says nothing.
+
+        The slot's purpose is replaced by the intent's kind and name. `attempt_id` names the attempt that waits for it:
+        its run is woken when the last row of that attempt is posted or dropped, which may be so already where an
+        earlier attempt of the same slot began it (`store.posts.any_open`). A pull request may close its own issue.
+        """
+        slot = replace(slot, purpose=_purpose(intent))
+        allowed = (tuple(mentions), every_mention)
+        if intent.kind == "comment":
+            draft = Draft(str(intent.payload["body"]), mentions=allowed[0], every_mention=every_mention,
+                          max_parts=max_parts, rest=rest)  # fmt: skip
+            return tuple(self._parts(session, thread, slot, draft, "output", run, attempt_id))
+        closes = (f"#{thread.number}", f"{thread.owner}/{thread.name}#{thread.number}")
+        payload = Payload(intent.kind, compact(intent.payload), *allowed, closes, rest)
+        (body,) = ready(session, payload, self._redactor)
+        row = outbox.ensure(
+            session,
+            slot,
+            thread_id=thread.id,
+            action=intent.kind,
+            purpose="action",
+            body=body,
+            now=self._clock.now(),
+            run_id=run.id,
+            sequence=run.sequence,
+            attempt_id=attempt_id,
+        )
+        return (row,)
 
     def reaction(
         self,
@@ -115,3 +174,13 @@ class Speaker:
             run_id=run.id if run else None,
             target_id=target_id,
         )
+
+
+def _purpose(intent: Intent) -> str:
+    """What tells intents of one step apart, as part of a slot."""
+    if intent.kind not in INTENTS:
+        raise ValueError(f"{intent.kind!r} is no kind of intent")
+    if not intent.name:
+        return intent.kind
+    plain = re.fullmatch(r"[A-Za-z0-9_-]{1,40}", intent.name)
+    return f"{intent.kind}.{intent.name if plain else digest(intent.name)[:32]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import update
 from sqlalchemy.orm import aliased
@@ -13,7 +14,9 @@ from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
+from bot.store import posts
 from bot.store.database import ring
+from bot.store.posts import OPEN
 from bot.store.tables import Outbox, Run, Thread
 
 #: what goes first when several are due
@@ -23,6 +26,7 @@ PRIORITY = {
     "error": 0,
     "cancelled": 0,
     "command": 0,
+    "action": 0,
     "gate": 1,
     "reaction": 2,
     "index": 2,
@@ -30,7 +34,12 @@ PRIORITY = {
 }
 #: what each thread has one of, kept up to date: where it is gone it is said anew
 LASTING = frozenset({"index", "status"})
-_OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
+#: what is said and may be said again with another text; everything else is an action, done once
+SAID = frozenset({"comment", "reaction"})
+#: what makes content that people are notified of, which GitHub bounds by itself
+CONTENT = frozenset({"comment", "review", "pull_request"})
+#: what is no call to GitHub, so that its pace does not matter
+ELSEWHERE = frozenset({"webhook", "dispatch"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,21 @@ def ensure(
     run_id: str | None = None,
     target_id: int | None = None,
     sequence: int = 0,
+    attempt_id: str | None = None,
 ) -> Outbox:
     """Make sure that `slot` says `body`: a new row, or for a posted one whose body changed an edit.
 
     A slot that is dropped stays dropped, unless it is a lasting one whose body changed; the same body changes nothing.
+    An action is done once: its body may change only while it has not been sent. `attempt_id` names the attempt that
+    waits for it; another one takes over what an earlier attempt of the same slot began.
     """
     row = find(session, slot)
     key = digest(body)
+    if row is not None and attempt_id is not None and row.attempt_id != attempt_id:
+        row.attempt_id = attempt_id
+        session.add(row)
+        session.flush()
+        posts.settled(session, row)
     if row is None:
         row = Outbox(
             slot=str(slot),
@@ -72,9 +89,10 @@ def ensure(
             target_id=target_id,
             sequence=sequence,
             priority=PRIORITY[purpose],
+            attempt_id=attempt_id,
             created_at=now,
         )
-    elif row.digest == key or (row.state is OutboxState.DROPPED and row.purpose not in LASTING):
+    elif row.digest == key or _done_with(row):
         return row
     else:
         row.body, row.digest = body, key
@@ -85,6 +103,13 @@ def ensure(
     session.flush()
     ring(session, "outbox")
     return row
+
+
+def _done_with(row: Outbox) -> bool:
+    """Whether a row takes no other body any more."""
+    if row.action not in SAID:
+        return row.state is not OutboxState.PENDING
+    return row.state is OutboxState.DROPPED and row.purpose not in LASTING
 
 
 def find(session: Session, slot: Slot) -> Outbox | None:
@@ -103,20 +128,27 @@ def claim(
     """Take what is to be sent next and mark it `sending`.
 
     Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
-    others; so does an earlier run that was cancelled and has not ended yet. Nothing is taken of installations that are
-    `silent`, and no comments where there is to be `no_content`.
+    others; so does an earlier run that was cancelled and has not ended yet. What one attempt waits for is done in the
+    order it was asked for. Nothing that goes to GitHub is taken of
+    installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
     earlier = aliased(Outbox)
     holds = and_(
         col(earlier.thread_id) == col(Outbox.thread_id),
         col(earlier.action) == "comment",
-        col(earlier.state).in_(_OPEN),
+        col(earlier.state).in_(OPEN),
         col(earlier.priority) == 0,
         or_(
             col(earlier.sequence) < col(Outbox.sequence),
             and_(col(earlier.sequence) == col(Outbox.sequence), col(earlier.id) < col(Outbox.id)),
         ),
         col(earlier.sequence) > 0,
+    )
+    before = aliased(Outbox)
+    asked_before = and_(
+        col(before.attempt_id) == col(Outbox.attempt_id),
+        col(before.state).in_(OPEN),
+        col(before.id) < col(Outbox.id),
     )
     ending = and_(
         col(Run.thread_id) == col(Outbox.thread_id),
@@ -128,10 +160,11 @@ def claim(
         select(Outbox)
         .join(Thread, col(Thread.id) == col(Outbox.thread_id))
         .where(
-            col(Thread.installation_id).not_in(silent),
-            or_(Outbox.action != "comment", col(Thread.installation_id).not_in(no_content)),
+            or_(col(Outbox.action).in_(ELSEWHERE), col(Thread.installation_id).not_in(silent)),
+            or_(col(Outbox.action).not_in(CONTENT), col(Thread.installation_id).not_in(no_content)),
             Outbox.state == OutboxState.PENDING,
             or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
+            or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
             or_(
                 Outbox.action != "comment",
                 Outbox.priority != 0,
@@ -152,17 +185,30 @@ def claim(
     return Saying(row, session.get_one(Thread, row.thread_id))
 
 
-def posted(session: Session, row_id: str, posted_id: int | None, url: str, now: datetime, sent_digest: str) -> None:
-    """It stands on GitHub. Where the wanted body changed while it was sent, it is pending again, as an edit."""
+def posted(
+    session: Session,
+    row_id: str,
+    posted_id: int | None,
+    url: str,
+    now: datetime,
+    sent_digest: str,
+    outcome: dict[str, Any] | None = None,
+) -> None:
+    """It stands on GitHub, which answered `outcome`.
+
+    Where the wanted text changed while it was sent, it is pending again, as an edit.
+    """
     row = session.get_one(Outbox, row_id)
     row.state = follow(row.state, OutboxState.POSTED)
     row.posted_id, row.url, row.posted_at = posted_id, url, now
+    row.outcome = outcome if outcome is not None else {"id": posted_id, "url": url}
     row.not_before, row.reason, row.tries = None, "", 0
-    if row.digest != sent_digest:
+    if row.digest != sent_digest and row.action in SAID:
         row.state = follow(row.state, OutboxState.PENDING)
     session.add(row)
     ring(session, "outbox")
     ring(session, "posted")
+    posts.settled(session, row)
 
 
 def postpone(session: Session, row_id: str, until: datetime | None, reason: str) -> None:
@@ -210,14 +256,15 @@ def look_again(session: Session, row_id: str, at: datetime) -> None:
     ring(session, "outbox")
 
 
-def drop(session: Session, row_id: str, reason: str) -> None:
-    """It can never be said; the reason stays."""
+def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | None = None) -> None:
+    """It can never be said or done; the reason stays, and in `outcome` what there is to know about it."""
     row = session.get_one(Outbox, row_id)
     row.state = follow(row.state, OutboxState.DROPPED)
-    row.reason = reason
+    row.reason, row.outcome = reason, outcome if outcome is not None else row.outcome
     session.add(row)
     ring(session, "outbox")
     ring(session, "posted")
+    posts.settled(session, row)
 
 
 def confirm(
@@ -225,21 +272,28 @@ def confirm(
 ) -> int | None:
     """Our own comment came back with this slot. Returns the id of another comment that fills the slot already.
 
-    `gone` is a comment that was taken back since: it fills nothing any more.
+    `gone` is a comment that was taken back since: it fills nothing any more. A review that comes back is looked for at
+    once where there is doubt: its outcome holds more than the delivery says.
     """
     row = session.exec(select(Outbox).where(Outbox.slot == slot)).first()
     if row is None:
+        return None
+    if row.action != "comment":
+        if row.state is OutboxState.UNSURE:
+            look_again(session, row.id, now)
         return None
     if row.posted_id not in (None, posted_id, gone):
         return row.posted_id
     if row.state is OutboxState.UNSURE:
         row.state = follow(row.state, OutboxState.POSTED)
         row.not_before = None
+        row.outcome = {"id": posted_id, "url": url}
     row.posted_id, row.url = posted_id, url
     row.posted_at = row.posted_at or now
     session.add(row)
     ring(session, "outbox")
     ring(session, "posted")
+    posts.settled(session, row)
     return None
 
 

@@ -224,6 +224,24 @@ def release(session: Session, run: Run, now: datetime, not_before: datetime | No
     ring(session, "queue")
 
 
+def wake(session: Session, run_id: str) -> None:
+    """Something that a run waits for has come: an answer, an event, the last of what it posts.
+
+    A waiting run goes to the front of its thread's queue, at once. One that runs is told by the bell `answers`: it may
+    have other steps under way, or be about to wait. Every other one has no use for it.
+    """
+    run = session.get(Run, run_id)
+    if run is None:
+        return
+    if run.state is RunState.WAITING:
+        run.state = follow(run.state, RunState.QUEUED)
+        run.front, run.not_before = 1, None
+        session.add(run)
+        ring(session, "queue")
+    elif run.state is RunState.RUNNING:
+        ring(session, "answers")
+
+
 def cancelled(session: Session, owner: str) -> list[str]:
     """Ids of runs under `owner`'s lease that somebody asked to cancel."""
     return list(

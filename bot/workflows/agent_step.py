@@ -12,7 +12,7 @@ from bot.workflows.defaults import WorkspaceMode
 from bot.workflows.fidelity import Fidelity, InjectionCap
 from bot.workflows.node import Id, Name, Node, fault
 from bot.workflows.slots import Slot
-from bot.workflows.step_inputs import ExecInput
+from bot.workflows.step_inputs import StepInput
 from bot.workflows.template import Template
 
 #: the product's own agent, which is there unless the repository defines one of that name
@@ -25,7 +25,7 @@ class AskingStep(WorkingStep):
     FORMAT: ClassVar[Format] = "markdown"
     TIMEOUT: ClassVar[float] = 1800.0
 
-    inputs: dict[Id, ExecInput] = Field(default_factory=dict, description="computed for the prompt, in this order")
+    inputs: dict[Id, StepInput] = Field(default_factory=dict, description="computed for the prompt, in this order")
     context: tuple[ReferenceText, ...] = Field(
         (), description="what earlier steps made, each whole and in a block of its own"
     )

@@ -10,7 +10,7 @@ from bot.workflows.base_step import WorkingStep
 from bot.workflows.command import Command, CommandText, Environment
 from bot.workflows.node import Id, fault
 from bot.workflows.slots import Slot
-from bot.workflows.step_inputs import ExecInput
+from bot.workflows.step_inputs import StepInput
 
 
 class RunStep(Command, WorkingStep):
@@ -20,7 +20,7 @@ class RunStep(Command, WorkingStep):
 
     run: Annotated[CommandText, Slot.COMMAND] = Field(description="shell text, or a list without a shell")
     shell: Literal["bash"] = Field("bash", description="`bash -c`, without `-e` or `pipefail`")
-    inputs: dict[Id, ExecInput] = Field(
+    inputs: dict[Id, StepInput] = Field(
         default_factory=dict, description="computed before it, and given as variables of these names"
     )
     env: Annotated[Environment, Slot.ENVIRONMENT] = Field(

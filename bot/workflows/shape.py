@@ -13,7 +13,8 @@ from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, neare
 from bot.workflows.loader import Document, Path
 from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
-from bot.workflows.step import STEP_TYPES, kinds_of
+from bot.workflows.step import STEP_TYPES, BaseStep, kinds_of
+from bot.workflows.step_inputs import INPUT_TYPES, input_kinds
 
 N = TypeVar("N", bound=Node)
 
@@ -70,6 +71,8 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
             finding = "missing_key", f"{noun} needs `{path[-1]}`", f"add `{path[-1]}:`"
         case "step_kind":
             finding = _step_kind(value)
+        case "input_kind":
+            finding = _input_kind(value)
         case "literal_error":
             options = _QUOTED.findall(str(context.get("expected", "")))
             hint = meant(value, options) if isinstance(value, str) else ""
@@ -148,8 +151,8 @@ def _owner(model: type[Node], data: Any, path: Path) -> type[Node] | None:
 def _node_type(annotation: Any, data: Any) -> type[Node] | None:
     types = [one for one in _flat(annotation) if isinstance(one, type) and issubclass(one, Node)]
     if len(types) > 1:
-        kinds = kinds_of(data)
-        return next((one for one in STEP_TYPES if one in types and kinds == [one.KIND]), None)
+        kinds = kinds_of(data) if issubclass(types[0], BaseStep) else input_kinds(data)
+        return next((one for one in (*STEP_TYPES, *INPUT_TYPES) if one in types and kinds == [one.KIND]), None)
     return types[0] if types else None
 
 
@@ -215,3 +218,13 @@ def _step_kind(data: Any) -> tuple[str, str, str]:
         f"a step needs one of {available}",
         close[0] if close else "the key that names the work is the kind",
     )
+
+
+def _input_kind(data: Any) -> tuple[str, str, str]:
+    available = listing(one.KIND for one in INPUT_TYPES)
+    if not isinstance(data, dict):
+        return "type_mismatch", f"expected an input, got {describe(data)}", "write `{value: …}` for a value"
+    if len(kinds := input_kinds(data)) > 1:
+        return "input_kind", f"an input is one thing, this one has {listing(kinds)}", "make two inputs of it"
+    close = [hint for key in data if (hint := meant(str(key), [one.KIND for one in INPUT_TYPES]))]
+    return "input_kind", f"an input needs one of {available}", close[0] if close else "the key says where it comes from"

@@ -16,7 +16,7 @@ from bot.workflows.modifiers import KINDS
 from bot.workflows.nested_steps import Branches, GroupStep, NestedStep, ParallelStep, UsesStep
 from bot.workflows.routing_steps import Ending, EndStep, RoutingStep, SwitchStep
 from bot.workflows.run_step import RunStep
-from bot.workflows.step_inputs import ExecInput
+from bot.workflows.step_inputs import ExecInput, StepInput
 
 
 def kinds_of(data: Any) -> list[str]:
@@ -102,6 +102,7 @@ __all__ = [
     "RoutingStep",
     "RunStep",
     "Step",
+    "StepInput",
     "SwitchStep",
     "UsesStep",
     "WaitStep",

@@ -20,11 +20,11 @@ from jsonschema import Draft202012Validator, FormatChecker
 STRUCTURE = Path(__file__).with_name("github-openapi-structure.json")
 
 #: path parameters that may hold slashes
-_LONG = frozenset({"path", "ref", "basehead"})
+_LONG = frozenset({"path", "ref", "basehead", "branch"})
 _METHODS = frozenset({"get", "put", "post", "patch", "delete"})
 _API = frozenset({"app", "app-manifests", "installation", "rate_limit", "repos", "repositories", "users"})
-#: media types that GitHub documents in prose only; the body is the file as it is
-_RAW = "application/vnd.github.raw+json"
+#: media types that GitHub documents in prose only; the body is the text as it is
+_RAW = frozenset({"application/vnd.github.raw+json", "application/vnd.github.diff", "application/vnd.github.patch"})
 
 Json = Any
 
@@ -217,7 +217,7 @@ def check_response(
     elif media in content:
         _fail(where, complaints(content[media]["schema"], body, closed=closed and status < 400))
         _fail(where, _needs_message(body) if status >= 400 else [])
-    elif media != _RAW:
+    elif media not in _RAW:
         raise Undocumented(f"{where}: media type {media} is not described")
 
 

@@ -72,6 +72,7 @@ class Page:
                 Route("/{owner}/{repo}", self.issues),
                 Route("/{owner}/{repo}/issues", self.issues),
                 Route("/{owner}/{repo}/issues/{number:int}", self.thread),
+                Route("/{owner}/{repo}/pull/{number:int}", self.thread),
             ]
         )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from bot.demo.rest import apps, marks, repositories, threads
+from bot.demo.rest import apps, assignees, marks, pulls, repositories, threads
 from bot.demo.rest.call import Endpoint
 
 _REPO = "/repos/{owner}/{repo}"
 _ISSUE = f"{_REPO}/issues/{{issue_number}}"
 _COMMENT = f"{_REPO}/issues/comments/{{comment_id}}"
+_PULL = f"{_REPO}/pulls/{{pull_number}}"
 
 #: first words of REST paths, for clients that leave out `/api/v3`
 FIRST_WORDS = frozenset({"app", "installation", "rate_limit", "repos", "repositories", "users"})
@@ -34,6 +35,14 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", f"{_REPO}/git/blobs/{{file_sha}}", repositories.get_blob),
     ("GET", f"{_REPO}/contents", repositories.get_contents),
     ("GET", f"{_REPO}/contents/{{path:path}}", repositories.get_contents),
+    ("GET", f"{_REPO}/git/ref/{{ref:path}}", pulls.get_ref),
+    ("GET", f"{_REPO}/branches/{{branch:path}}", pulls.get_branch),
+    ("GET", f"{_REPO}/compare/{{basehead:path}}", pulls.compare),
+    ("GET", f"{_REPO}/pulls", pulls.list_pulls),
+    ("POST", f"{_REPO}/pulls", pulls.create_pull),
+    ("GET", _PULL, pulls.get_pull),
+    ("PATCH", _PULL, pulls.update_pull),
+    ("GET", f"{_PULL}/files", pulls.list_files),
     ("GET", f"{_REPO}/issues", threads.list_issues),
     ("POST", f"{_REPO}/issues", threads.create_issue),
     ("GET", f"{_REPO}/issues/comments", threads.list_repository_comments),
@@ -49,6 +58,8 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("PATCH", _ISSUE, threads.update_issue),
     ("PUT", f"{_ISSUE}/lock", threads.lock),
     ("DELETE", f"{_ISSUE}/lock", threads.unlock),
+    ("POST", f"{_ISSUE}/assignees", assignees.add),
+    ("DELETE", f"{_ISSUE}/assignees", assignees.remove),
     ("GET", f"{_ISSUE}/comments", threads.list_comments),
     ("POST", f"{_ISSUE}/comments", threads.create_comment),
     ("GET", f"{_ISSUE}/labels", marks.list_labels),

@@ -65,7 +65,7 @@ def repository(at: Addresses, repo: Repository, role: Role | None = None) -> JSO
         "owner": user(at, repo.owner),
         "html_url": html,
         "description": repo.description,
-        "fork": False,
+        "fork": repo.parent is not None,
         "url": api,
         **{f"{name}_url": f"{api}/{name}" for name in _PLAIN},
         **{f"{name}_url": api + rest for name, rest in _TEMPLATED.items()},
@@ -109,7 +109,9 @@ def repository(at: Addresses, repo: Repository, role: Role | None = None) -> JSO
 def full_repository(at: Addresses, repo: Repository, role: Role | None = None) -> JSON:
     """Schema `full-repository`."""
     owner = {"organization": user(at, repo.owner)} if repo.owner.type == "Organization" else {}
-    return {**repository(at, repo, role), "network_count": 0, "subscribers_count": 0, "custom_properties": {}, **owner}
+    parent = {} if repo.parent is None else dict.fromkeys(("parent", "source"), repository(at, repo.parent))
+    counts = {"network_count": 0, "subscribers_count": 0, "custom_properties": {}}
+    return {**repository(at, repo, role), **counts, **owner, **parent}
 
 
 def webhook_repository(at: Addresses, repo: Repository, event: str) -> JSON:
@@ -180,20 +182,25 @@ def commit(
             "additions": sum(file.additions for file in files),
             "deletions": sum(file.deletions for file in files),
         },
-        "files": [
-            {
-                "sha": file.sha,
-                "filename": file.path,
-                "status": file.status,
-                "additions": file.additions,
-                "deletions": file.deletions,
-                "changes": file.additions + file.deletions,
-                "blob_url": f"{html}/blob/{made.sha}/{quote(file.path)}",
-                "raw_url": f"{html}/raw/{made.sha}/{quote(file.path)}",
-                "contents_url": f"{api}/contents/{quote(file.path)}?ref={made.sha}",
-            }
-            for file in files
-        ],
+        "files": [diff_entry(at, repo, made.sha, file) for file in files],
+    }
+
+
+def diff_entry(at: Addresses, repo: Repository, sha: str, file: FileChange, patch: str = "", before: str = "") -> JSON:
+    """Schema `diff-entry`: one file that changed, as it is at `sha`; `before` is the name that it had."""
+    path, html = quote(file.path), page(at, repo)
+    return {
+        "sha": file.sha,
+        "filename": file.path,
+        "status": file.status,
+        "additions": file.additions,
+        "deletions": file.deletions,
+        "changes": file.additions + file.deletions,
+        "blob_url": f"{html}/blob/{sha}/{path}",
+        "raw_url": f"{html}/raw/{sha}/{path}",
+        "contents_url": f"{base(at, repo)}/contents/{path}?ref={sha}",
+        **({"patch": patch} if patch else {}),
+        **({"previous_filename": before} if before else {}),
     }
 
 

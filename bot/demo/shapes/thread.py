@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bot.demo.records import CONTENTS, Comment, Issue, Label, Reaction, Repository, User
+from bot.demo.records import CONTENTS, Comment, Issue, Label, Pull, Reaction, Repository, User
 from bot.demo.shapes.account import user, user_or_none
 from bot.demo.shapes.app import integration
 from bot.demo.shapes.common import JSON, Addresses, node_id, stamp, stamp_or_none
@@ -59,7 +59,7 @@ def issue_url(at: Addresses, row: Issue) -> str:
 
 def issue_page(at: Addresses, row: Issue) -> str:
     """The issue's address for people."""
-    return f"{page(at, row.repository)}/issues/{row.number}"
+    return f"{page(at, row.repository)}/{'pull' if row.pull else 'issues'}/{row.number}"
 
 
 def comment(at: Addresses, row: Comment) -> JSON:
@@ -103,8 +103,8 @@ def issue(at: Addresses, row: Issue) -> JSON:
         "labels": [label(at, repo, entry) for entry in row.labels],
         "state": row.state,
         "locked": row.locked,
-        "assignee": None,
-        "assignees": [],
+        "assignee": user(at, row.assignees[0]) if row.assignees else None,
+        "assignees": [user(at, one) for one in row.assignees],
         "milestone": None,
         "comments": len(row.comments),
         "created_at": stamp(row.created_at),
@@ -124,4 +124,18 @@ def issue(at: Addresses, row: Issue) -> JSON:
         "performed_via_github_app": row.app and integration(at, row.app),
         "state_reason": row.state_reason,
         "pinned_comment": row.pinned and comment(at, row.pinned),
+        **({} if row.pull is None else _pull(at, row.pull)),
     }
+
+
+def _pull(at: Addresses, row: Pull) -> JSON:
+    """What the issue of a pull request says of it."""
+    html = issue_page(at, row.issue)
+    addresses = {
+        "url": f"{base(at, row.repository)}/pulls/{row.number}",
+        "html_url": html,
+        "diff_url": f"{html}.diff",
+        "patch_url": f"{html}.patch",
+        "merged_at": stamp_or_none(row.merged_at),
+    }
+    return {"draft": row.draft, "pull_request": addresses}

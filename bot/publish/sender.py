@@ -1,93 +1,74 @@
-"""The loop that says what the outbox holds: once per slot, in order, at GitHub's pace, whatever breaks on the way.
+"""The loop that does what the outbox holds: once per slot, in order, at GitHub's pace, whatever breaks on the way.
 
 A row is committed as `sending` before its call leaves. What becomes of it:
 
 | what happened                      | the row is                                                              |
 |------------------------------------|-------------------------------------------------------------------------|
-| GitHub answered                    | `posted`                                                                |
+| GitHub answered                    | `posted`, with what it answered                                         |
 | GitHub refuses, or it is gone      | `dropped`, with the reason                                              |
 | the index comment was deleted      | `pending`, to be said in a new one                                      |
 | nothing left us, or a rate limit   | `pending` until a time; nobody sleeps meanwhile                         |
-| no answer came to a new comment    | `unsure`: its marker is looked for, and only then is it said again      |
-| no answer to an edit or a reaction | `pending`: doing it twice is doing it once                              |
+| no answer, and it can be found     | `unsure`: it is looked for, and only then is it done again              |
+| no answer, and twice is once       | `pending`: see `bot.publish.performer`                                  |
+| no answer to a webhook             | `dropped`: it may have arrived                                          |
 | the process died                   | `unsure`, at the next start                                             |
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from bot import log
 from bot.errors import BotError, Forbidden, IllegalTransition, NotFound, Transient, Unsure
 from bot.model.clock import Clock
-from bot.model.slot import Slot
 from bot.model.state import OutboxState
-from bot.model.thread import Comment
-from bot.publish.marker import Marker, shown_digest
 from bot.publish.pace import Pace
+from bot.publish.performer import UNSURE, Act, Found, Performer, Undone
 from bot.store import Session, Store, outbox
-from bot.store.outbox import Saying
+from bot.store.outbox import CONTENT, ELSEWHERE, Saying
 from bot.store.tables import Outbox, Thread
 
 _log = log.get("publish")
 
-#: seconds after sending at which an unanswered comment is looked for; after the last it is said again
+#: seconds after sending at which what got no answer is looked for; after the last it is done again
 LOOKS = (5.0, 30.0, 90.0)
 #: how far our clock and GitHub's may be apart
 _SKEW = timedelta(minutes=10)
 _LONGEST_BACKOFF = 300.0
+#: how often what may be repeated is tried while it fails by a bug of ours
+_MOST_TRIES = 10
 #: calls under way at once
 AT_ONCE = 8
-
-
-class Port(Protocol):
-    """What is written to one repository, and read to find what was written. Errors are those of `bot.errors`."""
-
-    async def create_comment(self, number: int, body: str, *, pull_request: bool = False) -> Comment: ...
-
-    async def edit_comment(self, comment_id: int, body: str, *, pull_request: bool = False) -> Comment: ...
-
-    async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None: ...
-
-    async def react(self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False) -> None: ...
-
-    async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
 
 
 class Sender:
     """Sends the outbox of one process. `owner` names this start of it: what another one was sending is unsure.
 
-    `port` gives the write side of a thread's repository; `mine` whether a comment was written by this App (a marker
-    copied by somebody else is worthless).
+    `performers` say by action how it is done (see `Comments`, `ThreadActions`, `Hooks`).
     """
 
     def __init__(
         self,
         store: Store,
-        port: Callable[[Thread], Port],
-        marker: Marker,
+        performers: Mapping[str, Performer],
         clock: Clock,
         *,
         owner: str,
-        mine: Callable[[Comment], bool],
         pace: Pace | None = None,
         looks: Sequence[float] = LOOKS,
         at_once: int = AT_ONCE,
     ) -> None:
         self._store = store
-        self._port = port
-        self._marker = marker
+        self._performers = dict(performers)
         self._clock = clock
         self._owner = owner
-        self._mine = mine
         self._pace = pace or Pace()
         self._looks = tuple(looks)
         self._places = asyncio.Semaphore(at_once)
         self._looking: set[str] = set()
-        #: until when the pace lets nothing (False) or no comment (True) of an installation go
+        #: until when the pace lets nothing (False) or no content (True) of an installation go
         self._paced: dict[tuple[int, bool], datetime] = {}
 
     async def recover(self) -> None:
@@ -154,7 +135,10 @@ class Sender:
             if saying is None:
                 point.commit()
                 return None
-            installation, content = saying.thread.installation_id, saying.row.action == "comment"
+            if saying.row.action in ELSEWHERE:
+                point.commit()
+                return saying
+            installation, content = saying.thread.installation_id, saying.row.action in CONTENT
             wait = self._pace.take(installation, content=content, now=now)
             if wait <= 0:
                 point.commit()
@@ -163,87 +147,93 @@ class Sender:
             self._paced[installation, content] = now + timedelta(seconds=wait)
 
     async def _send(self, saying: Saying) -> None:
-        """Make one call and record what became of it."""
+        """Do one row and record what became of it."""
         row, thread = saying.row, saying.thread
         try:
-            comment = await self._call(saying)
+            made = await self._performer(row).do(Act.of(saying))
         except Unsure as error:
-            await self._unanswered(row, error)
+            await self._unanswered(saying, error)
         except Transient as error:
             until, why = self._until(row, thread, error), _reason(error)
             await self._record(lambda session: outbox.postpone(session, row.id, until, why))
-        except (NotFound, Forbidden) as error:
-            reason = _reason(error)
+        except (NotFound, Forbidden, Undone) as error:
+            reason, outcome = _reason(error), error.outcome if isinstance(error, Undone) else None
             if isinstance(error, NotFound) and row.posted_id is not None and row.purpose in outbox.LASTING:
                 _log.info("said anew", slot=row.slot, reason=reason)
                 await self._record(lambda session: outbox.anew(session, row.id, reason))
                 return
             _log.info("dropped", slot=row.slot, reason=reason)
-            await self._record(lambda session: outbox.drop(session, row.id, reason))
+            await self._record(lambda session: outbox.drop(session, row.id, reason, outcome))
         except Exception as error:  # noqa: BLE001  # one broken row must not stop the others, and may have been sent
             _log.error("sending failed", slot=row.slot, exc_info=error)
-            await self._unanswered(row, error)
+            await self._unanswered(saying, error)
         else:
-            self._pace.went_well(thread.installation_id)
             now = self._clock.now()
-            posted_id, url = (comment.id, comment.url) if comment else (row.posted_id, row.url)
-            await self._record(lambda session: outbox.posted(session, row.id, posted_id, url, now, row.digest))
+            if row.action not in ELSEWHERE:
+                self._pace.went_well(thread.installation_id, calls=made.calls, now=now)
+            await self._record(
+                lambda session: outbox.posted(session, row.id, made.id, made.url, now, row.digest, made.outcome)
+            )
 
-    async def _call(self, saying: Saying) -> Comment | None:
-        row, thread = saying.row, saying.thread
-        port, on_pull = self._port(thread), thread.is_pull_request
-        if row.action == "reaction":
-            await port.react(row.body, number=thread.number, comment_id=row.target_id, pull_request=on_pull)
-            return None
-        body = self._marker.sign(
-            row.body, repository_id=thread.repository_id, thread=thread.number, slot=Slot.parse(row.slot)
-        )
-        if row.posted_id is not None:
-            return await port.edit_comment(row.posted_id, body, pull_request=on_pull)
-        return await port.create_comment(thread.number, body, pull_request=on_pull)
+    def _performer(self, row: Outbox) -> Performer:
+        try:
+            return self._performers[row.action]
+        except KeyError:
+            raise Undone(f"nothing here does `{row.action}`") from None
 
-    async def _unanswered(self, row: Outbox, error: Exception) -> None:
-        now = self._clock.now()
+    async def _unanswered(self, saying: Saying, error: Exception) -> None:
+        row = saying.row
+        performer, now = self._performers[row.action], self._clock.now()
+        reason, again = _reason(error), performer.again(Act.of(saying))
+        hopeless = not isinstance(error, Unsure) and row.tries >= _MOST_TRIES
 
         def work(session: Session) -> None:
             present = session.get_one(Outbox, row.id)
-            if row.action != "comment" or row.posted_id is not None:
-                outbox.postpone(session, row.id, now + _backoff(row.tries), _reason(error))
+            if again and hopeless:
+                outbox.drop(session, row.id, reason)
+            elif again:
+                outbox.postpone(session, row.id, now + _backoff(row.tries), reason)
+            elif performer.find is None:
+                outbox.drop(session, row.id, UNSURE, {"error": reason})
             elif present.posted_id is not None:  # our webhook was faster than the answer
                 outbox.posted(session, row.id, present.posted_id, present.url, now, row.digest)
             else:
-                outbox.unsure(session, row.id, now + timedelta(seconds=self._looks[0]), _reason(error))
+                outbox.unsure(session, row.id, now + timedelta(seconds=self._looks[0]), reason)
 
         await self._record(work)
 
     def _until(self, row: Outbox, thread: Thread, error: Transient) -> datetime:
         now = self._clock.now()
-        if error.limited:
+        if error.limited and row.action not in ELSEWHERE:
             return self._pace.limited(thread.installation_id, error.retry_after, now)
         return now + (_backoff(row.tries) if error.retry_after is None else timedelta(seconds=error.retry_after))
 
     async def _look(self, saying: Saying) -> None:
-        """Look for an unanswered comment; say it again only after the last look."""
-        row, thread = saying.row, saying.thread
+        """Look for what got no answer; do it again only after the last look, and never what must not be repeated."""
+        row, act = saying.row, Act.of(saying)
         now = self._clock.now()
+        sent = row.sent_at or row.created_at
         try:
-            sent = row.sent_at or row.created_at
-            ours = await self._found(saying, sent - _SKEW)
+            performer = self._performer(row)
+            if performer.find is None or performer.again(act):
+                await self._without_looking(row, again=performer.again(act))
+                return
+            ours = await performer.find(act, sent - _SKEW)
         except Transient as error:
             at = now + timedelta(seconds=error.retry_after or self._looks[0])
             await self._settle(row, lambda session: outbox.look_again(session, row.id, at))
             return
-        except (NotFound, Forbidden) as error:
+        except (NotFound, Forbidden, Undone) as error:
             reason = _reason(error)
             await self._settle(row, lambda session: outbox.drop(session, row.id, reason))
             return
         if ours:
-            first, intact = ours[0]
-            sent_digest = row.digest if intact else ""
+            made, sent_digest = ours[0].made, row.digest if ours[0].intact else ""
             await self._settle(
-                row, lambda session: outbox.posted(session, row.id, first.id, first.url, now, sent_digest)
+                row,
+                lambda session: outbox.posted(session, row.id, made.id, made.url, now, sent_digest, made.outcome),
             )
-            await self._delete(thread, [comment for comment, _ in ours[1:]])
+            await self._take_back(performer, act, ours[1:])
             return
         elapsed = (now - sent).total_seconds()
         following = next((look for look in self._looks if look > elapsed), None)
@@ -253,26 +243,23 @@ class Sender:
         else:
             await self._settle(row, lambda session: outbox.postpone(session, row.id, None, "it was not there"))
 
-    async def _found(self, saying: Saying, since: datetime) -> list[tuple[Comment, bool]]:
-        """Our comments that fill the row's slot, oldest first, and whether each says what the row says now."""
-        row, thread = saying.row, saying.thread
-        wanted = shown_digest(row.body)
-        found = []
-        for comment in await self._port(thread).comments_since(thread.number, since):
-            if not self._mine(comment):
-                continue
-            mark = self._marker.find(comment.body, repository_id=thread.repository_id, thread=thread.number)
-            if mark is not None and str(mark.slot) == row.slot:
-                found.append((comment, mark.digest == wanted))
-        return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id))
+    async def _without_looking(self, row: Outbox, *, again: bool) -> None:
+        """The process that sent it ended: do it again where that is the same, else leave it."""
+        if again:
+            await self._settle(row, lambda session: outbox.postpone(session, row.id, None, row.reason))
+        else:
+            await self._settle(row, lambda session: outbox.drop(session, row.id, UNSURE, {"error": row.reason}))
 
-    async def _delete(self, thread: Thread, younger: Sequence[Comment]) -> None:
+    async def _take_back(self, performer: Performer, act: Act, younger: Sequence[Found]) -> None:
         """Take back what was said twice; where that fails, the webhook of the second one leads to it again."""
-        for comment in younger:
+        for found in younger:
+            if performer.take_back is None or found.made.id is None:
+                _log.warning("a duplicate stays", id=found.made.id, reason="it cannot be taken back")
+                continue
             try:
-                await self._port(thread).delete_comment(comment.id, pull_request=thread.is_pull_request)
+                await performer.take_back(act, found.made.id)
             except BotError as error:
-                _log.warning("a duplicate stays", comment=comment.id, reason=str(error))
+                _log.warning("a duplicate stays", id=found.made.id, reason=str(error))
 
     async def _settle(self, row: Outbox, work: Callable[[Session], None]) -> None:
         """Record something about an unsure row, unless our webhook has settled it meanwhile."""

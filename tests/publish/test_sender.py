@@ -19,9 +19,10 @@ from bot.github import GitHub
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.model.thread import Account, Issue
+from bot.publish.comments import Comments
 from bot.publish.marker import Marker
-from bot.publish.outbox import Sender
 from bot.publish.pace import Pace
+from bot.publish.sender import Sender
 from bot.store import Session, Store, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
@@ -48,13 +49,16 @@ class World:
         self.github = make_github(self.server)
 
     def sender(self, owner: str = "me", *, store: Store | None = None, at_once: int = 8) -> Sender:
-        return Sender(
-            store or self.store,
+        comments = Comments(
             lambda thread: self.github.repository(thread.installation_id, REPOSITORY),
             MARKER,
+            lambda comment: comment.author.id == 99,
+        )
+        return Sender(
+            store or self.store,
+            comments.performers,
             self.clock,
             owner=owner,
-            mine=lambda comment: comment.author.id == 99,
             pace=Pace(),
             at_once=at_once,
         )
@@ -568,14 +572,12 @@ async def test_a_bug_of_ours_stops_nobody_else(world: World) -> None:
 
     broken = await world.say("run/1")
     await world.say("run/2", thread=2)
-    sender = Sender(
-        world.store,
+    comments = Comments(
         port,  # type: ignore[arg-type]  # the test's double is only half one
         MARKER,
-        world.clock,
-        owner="me",
-        mine=lambda _comment: True,
+        lambda _comment: True,
     )
+    sender = Sender(world.store, comments.performers, world.clock, owner="me")
     await sender.sweep()
     assert await world.state(broken) is OutboxState.UNSURE
     assert world.server.texts(2) == ["run/2\r"]

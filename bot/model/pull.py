@@ -1,0 +1,102 @@
+"""A pull request as we know it: branches, files, checks, review threads, and the issues it is linked with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.model.thread import Account, Comment
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """What a pull request has beside its thread. `head_repository` is None where the fork is gone."""
+
+    number: int
+    title: str
+    body: str
+    author: Account
+    state: str
+    url: str
+    head: str
+    head_sha: str
+    base: str
+    base_sha: str
+    repository: int
+    head_repository: int | None
+    draft: bool = False
+    merged: bool = False
+
+    @property
+    def from_fork(self) -> bool:
+        """Whether its head is another repository's, which nobody here wrote or vouched for."""
+        return self.head_repository != self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class PullFile:
+    """One file that a pull request changes. `patch` is its hunks; empty where GitHub shows none (binary, too large)."""
+
+    path: str
+    #: GitHub's word: added, removed, modified, renamed, copied, changed, unchanged
+    status: str
+    additions: int
+    deletions: int
+    patch: str = ""
+    previous_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A check of a commit. `conclusion` is None while it runs; `job_id` is that of a job of GitHub Actions."""
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None
+    url: str = ""
+    title: str = ""
+    summary: str = ""
+    job_id: int | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it says that something is wrong."""
+        return self.conclusion in ("failure", "timed_out", "startup_failure")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLog:
+    """A check that failed, and what it printed or says; `note` tells why there is no log, or less than all of it."""
+
+    check: CheckRun
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewThread:
+    """What was said about one place of a diff. `line` is None for a comment on the whole file.
+
+    `hidden` counts comments that were not read.
+    """
+
+    path: str
+    line: int | None
+    resolved: bool
+    outdated: bool
+    comments: tuple[Comment, ...]
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An issue that a pull request closes, or a pull request that closes an issue."""
+
+    repository: str
+    number: int
+    title: str
+    state: str
+    body: str
+    author: Account
+    url: str
+    is_pull_request: bool = False

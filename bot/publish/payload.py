@@ -1,0 +1,149 @@
+"""An intent's payload as it may leave: every text that people read through the policy, every string redacted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.model.ident import compact
+from bot.publish.body import inline_code
+from bot.publish.compose import Draft, compose
+from bot.publish.fence import fence
+from bot.publish.markdown import TooComplex
+from bot.publish.policy import Policy, Sink
+from bot.publish.redact import Redactor
+from bot.publish.split import closing
+
+#: Source: https://docs.github.com/en/rest/pulls/pulls (titles are cut by nobody else; longer ones are refused)
+_TITLE = 256
+OUTSIDE = "### Outside the diff"
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What `compose` is for comments: `text` is the payload as JSON; composed it is the row's body."""
+
+    kind: str
+    text: str
+    mentions: tuple[str, ...] = ()
+    every_mention: bool = False
+    closes: tuple[str, ...] = ()
+    rest: str = ""
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+        return len(self.text)
+
+    def composed(self, redactor: Redactor) -> tuple[str, ...]:
+        """The payload as compact JSON, one part."""
+        payload: dict[str, Any] = json.loads(self.text)
+        match self.kind:
+            case "review":
+                payload = self._review(payload, redactor)
+            case "pull_request":
+                payload = self._pull_request(payload, redactor)
+            case _:
+                payload = redacted(payload, redactor)
+        return (compact(payload),)
+
+    def _review(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+        """The findings outside the diff become a part of the body, a suggestion a fence below its comment."""
+        comments = []
+        for one in payload.get("comments", ()):
+            kept = {key: value for key, value in one.items() if key != "suggestion"}
+            comments.append({**kept, "body": self._markdown(_with_suggestion(one), redactor)})
+        outside = payload.get("outside", ())
+        pieces = [str(payload.get("body") or "").strip()]
+        if outside:
+            pieces[0] = _closed(pieces[0])
+            pieces += [OUTSIDE, *(_outside(one) for one in outside)]
+        return {
+            "head_sha": payload["head_sha"],
+            "event": payload["event"],
+            "body": self._markdown("\n\n".join(piece for piece in pieces if piece), redactor),
+            "comments": comments,
+            "outside": [one["fingerprint"] for one in outside],
+        }
+
+    def _pull_request(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+        policy = Policy(redactor, mentions=self.mentions, every_mention=self.every_mention, closes=self.closes)
+        title = policy.apply(str(payload["title"]), Sink.TITLE)
+        body = str(payload.get("body") or "").strip()
+        if issue := payload.get("closes"):
+            # what the body left open would take the line in
+            body = f"{_closed(body)}\n\nCloses #{int(issue)}".strip()
+        return {
+            # the names of branches are what they are: only a secret is taken out, and then there is no such branch
+            "head": redactor(str(payload["head"])),
+            "base": redactor(str(payload["base"])),
+            "title": title if len(title) <= _TITLE else f"{title[: _TITLE - 1].rstrip()}…",
+            "body": self._markdown(body, redactor),
+            "draft": payload.get("draft") is True,
+        }
+
+    def _markdown(self, text: str, redactor: Redactor) -> str:
+        """One body of at most GitHub's length; what is longer ends with `rest`."""
+        parts = compose(
+            Draft(
+                text,
+                mentions=self.mentions,
+                every_mention=self.every_mention,
+                max_parts=1,
+                rest=self.rest,
+                closes=self.closes,
+            ),
+            redactor,
+        )
+        return parts[0] if parts else ""
+
+
+def redacted(value: Any, redactor: Redactor) -> Any:
+    """JSON without secrets, in keys neither; a number that is one becomes text."""
+    match value:
+        case str():
+            return redactor(value)
+        case dict():
+            return {redactor(str(key)): redacted(item, redactor) for key, item in value.items()}
+        case list() | tuple():
+            return [redacted(item, redactor) for item in value]
+        case int() | float() if not isinstance(value, bool):
+            text = json.dumps(value)
+            return value if redactor(text) == text else redactor(text)
+        case _:
+            return value
+
+
+def _with_suggestion(one: Mapping[str, Any]) -> str:
+    body = str(one["body"]).strip()
+    if (suggestion := one.get("suggestion")) is None:
+        return body
+    return f"{_closed(body)}\n\n{suggested(str(suggestion), 'suggestion')}"
+
+
+def suggested(code: str, language: str) -> str:
+    """Code in a fence, line by line as it is: no text at all is no line, which suggests to remove them."""
+    code = code.replace("\r\n", "\n")
+    lines = code.removesuffix("\n")
+    shell = fence(lines.replace("\n", " "), language).split("\n")
+    return "\n".join([shell[0], *([lines] if code else []), shell[-1]])
+
+
+def _outside(one: Mapping[str, Any]) -> str:
+    """A finding that no line of the diff can carry: where it is, with a link, and what it says."""
+    place = f"{one['path']}:{one['line']}" if one.get("line") else str(one["path"])
+    head = f"[{inline_code(place)}]({one['url']})" if one.get("url") else inline_code(place)
+    body = str(one["body"]).strip()
+    text = f"**{head}**\n\n{_closed(body)}"
+    suggestion = one.get("suggestion")
+    return text if suggestion is None else f"{text}\n\n{suggested(str(suggestion), '')}"
+
+
+def _closed(text: str) -> str:
+    """`text` with what it left open closed, so that what follows stands by itself."""
+    try:
+        return text + closing(text)
+    except (TooComplex, RecursionError):
+        return fence(text)
