@@ -52,9 +52,9 @@ class Intent:
 class ToolCall:
     """One call of a tool that a model made, for the run context's `episode_summary`.
 
-    `how` it went: `done`, `failed` (the tool said so), `repeated` (answered from an earlier call like it), `refused` (by
-    a person), `over_budget`, `malformed` (the arguments did not fit; nothing ran). `digest` is SHA-256 (hex) over the
-    arguments as compact JSON with sorted keys; sizes are bytes of UTF-8, `seconds` the time that the tool took.
+    `how` it went: `done`, `failed` (the tool said so), `repeated` (answered from an earlier call like it), `refused`
+    (by a person), `over_budget`, `malformed` (the arguments did not fit; nothing ran). `digest` is SHA-256 (hex) over
+    the arguments as compact JSON with sorted keys; sizes are bytes of UTF-8, `seconds` the time that the tool took.
     """
 
     tool: str

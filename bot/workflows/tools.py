@@ -222,9 +222,7 @@ def _named(value: Any) -> str:
     return value
 
 
-ToolName = Annotated[
-    str, BeforeValidator(_named), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})
-]
+ToolName = Annotated[str, BeforeValidator(_named), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})]
 BoundPath = Annotated[
     str, BeforeValidator(_bound), WithJsonSchema({"type": "string", "pattern": f"^{_BOUND.pattern}$"})
 ]
