@@ -11,7 +11,6 @@ from bot.runners.call import Call, Limits
 from bot.runners.models import Models
 from bot.runners.providers import Providers
 from bot.runners.talk import Talk
-from bot.runners.talk import Talk
 from tests.fake_llm import FakeLLM, Reply
 from tests.runners.calls import LIMITS, call
 
