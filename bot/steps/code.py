@@ -16,8 +16,7 @@ from typing import Any
 from bot.model.outcome import Done, Failed, Outcome
 from bot.steps.result_file import READ_MAX, read_result, result_file
 from bot.steps.run import STDOUT_MAX, last_lines
-from bot.workspace import Command, Completed, Sandbox
-from bot.workspace.interpreter import interpreter
+from bot.workspace import Command, Completed, Sandbox, interpreter
 
 #: bytes of JSON (in ASCII) that a body may return; a result that is larger does not fit in any case
 RETURN_MAX = 1_000_000
