@@ -45,10 +45,14 @@ class BaseStep(Node):
 
     _agent: Agent | None = PrivateAttr(default=None)
     _defaults: Defaults = PrivateAttr(default_factory=Defaults)
+    _waits: bool = PrivateAttr(default=False)
 
-    def settle(self, defaults: Defaults, agent: Agent | None = None) -> None:
-        """Tell the step what holds where it says nothing; once, when the configuration is put together."""
-        self._defaults, self._agent = defaults, agent
+    def settle(self, defaults: Defaults, agent: Agent | None = None, *, waits: bool = False) -> None:
+        """Tell the step what holds where it says nothing; once, when the configuration is put together.
+
+        `waits`: a gate, a `wait` or an approval stands in it.
+        """
+        self._defaults, self._agent, self._waits = defaults, agent, waits
 
     @property
     def kind(self) -> str:
@@ -149,6 +153,11 @@ class WorkingStep(BaseStep):
     def format(self) -> Format:
         """How the output is posted."""
         return self.own_format or self.FORMAT
+
+    @property
+    def concurrency(self) -> int:
+        """Elements of its `each` that are under way at once: one after the other where people are waited for."""
+        return 1 if self.each is None or self._waits else self.each.concurrency
 
     @property
     def loop(self) -> Loop:
