@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PrivateAttr, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from bot.workflows.agent import Agent, Budget, Retry
 from bot.workflows.conditions import Condition
@@ -62,6 +64,15 @@ class BaseStep(Node):
     def condition(self) -> Condition | None:
         """`when`, read; None where the step is never skipped."""
         return self._conditions.get(("when",))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema without the keys that mean nothing to the kind."""
+        made = handler(schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        for key in [key for key in properties if key in MODIFIERS and cls.KIND not in MODIFIERS[key]]:
+            del properties[key]
+        return made
 
     @model_validator(mode="after")
     def _means_something(self) -> BaseStep:
