@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PrivateAttr, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from bot.workflows.agent import Agent, Budget, Retry
 from bot.workflows.conditions import Condition
@@ -45,10 +47,14 @@ class BaseStep(Node):
 
     _agent: Agent | None = PrivateAttr(default=None)
     _defaults: Defaults = PrivateAttr(default_factory=Defaults)
+    _waits: bool = PrivateAttr(default=False)
 
-    def settle(self, defaults: Defaults, agent: Agent | None = None) -> None:
-        """Tell the step what holds where it says nothing; once, when the configuration is put together."""
-        self._defaults, self._agent = defaults, agent
+    def settle(self, defaults: Defaults, agent: Agent | None = None, *, waits: bool = False) -> None:
+        """Tell the step what holds where it says nothing; once, when the configuration is put together.
+
+        `waits`: a gate, a `wait` or an approval stands in it.
+        """
+        self._defaults, self._agent, self._waits = defaults, agent, waits
 
     @property
     def kind(self) -> str:
@@ -58,6 +64,15 @@ class BaseStep(Node):
     def condition(self) -> Condition | None:
         """`when`, read; None where the step is never skipped."""
         return self._conditions.get(("when",))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema without the keys that mean nothing to the kind."""
+        made = handler(schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        for key in [key for key in properties if key in MODIFIERS and cls.KIND not in MODIFIERS[key]]:
+            del properties[key]
+        return made
 
     @model_validator(mode="after")
     def _means_something(self) -> BaseStep:
@@ -160,6 +175,11 @@ class WorkingStep(BaseStep):
     def format(self) -> Format:
         """How the output is posted."""
         return self.own_format or self.FORMAT
+
+    @property
+    def concurrency(self) -> int:
+        """Elements of its `each` that are under way at once: one after the other where people are waited for."""
+        return 1 if self.each is None or self._waits else self.each.concurrency
 
     @property
     def loop(self) -> Loop:
