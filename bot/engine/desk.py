@@ -9,29 +9,27 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bot import log
-from bot.engine.assembly import Bench, assemble_step
+from bot.context import ThreadSnapshot
+from bot.engine.assembly import Bench, RoleOf
 from bot.engine.commit import Begun, Performed, Terms, attach
-from bot.engine.delivered import delivered
 from bot.engine.frames import Level
-from bot.engine.grant import environment, own_variables, step_limits
+from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
-from bot.engine.judge import judged
+from bot.engine.performer import Performer, Place
 from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
+from bot.model.context import Context
 from bot.model.outcome import Failed, Faulted, Intent, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
-from bot.runners import Call, Limits
-from bot.steps import perform_agent, perform_run, read_result, result_file
 from bot.store import Session, runs, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
-from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
-from bot.workspace import Workspace
+from bot.workflows import BotFile, Budget, Configuration, Step
 
 _log = log.get("engine")
 
@@ -81,7 +79,16 @@ class Desk:
         if workflow is None:
             raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
         budget = checked.budget_for(workflow).within(Budget(usd=self._t.max_run_usd))
-        return Terms(checked, workflow, budget, self._t.max_usd_day, self.say, self._say_step, self._ask_people, self._intend)
+        return Terms(
+            checked,
+            workflow,
+            budget,
+            self._t.max_usd_day,
+            self.say,
+            self._say_step,
+            self._ask_people,
+            self._intend,
+        )
 
     async def admit(self, rows: RunRows) -> End | None:
         """Whether the one who asked still may: an end where the role is gone, checked before the first attempt."""

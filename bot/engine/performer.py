@@ -16,7 +16,7 @@ from bot.engine.judge import judged
 from bot.engine.terms import Begun, Terms
 from bot.model.context import Context
 from bot.model.outcome import Outcome
-from bot.runners import Call, Limits, Runners
+from bot.runners import Call, Limits
 from bot.steps import perform_agent, perform_run, read_result, result_file
 from bot.workflows import Agent, AgentStep, RunStep
 from bot.workspace import Workspace
@@ -34,8 +34,11 @@ class Place:
 class Surroundings(Protocol):
     """What is around the steps of one run: GitHub and the store, or files on a laptop."""
 
-    bench: Bench
-    role_of: RoleOf
+    @property
+    def bench(self) -> Bench: ...
+
+    @property
+    def role_of(self) -> RoleOf: ...
 
     async def thread(self) -> ThreadSnapshot:
         """The thread at the run's anchor; read once a run."""
@@ -55,15 +58,20 @@ class Surroundings(Protocol):
 
 
 class Performer:
-    """Performs the attempts of one run. Faults are raised; whoever calls turns them into outcomes."""
+    """Performs the attempts of one run. Faults are raised; whoever calls turns them into outcomes.
 
-    def __init__(self, around: Surroundings, terms: Terms) -> None:
-        self._around, self._terms = around, terms
+    Without `judging` results are not held against what a step declares: where no model is asked there is none.
+    """
+
+    def __init__(self, around: Surroundings, terms: Terms, *, judging: bool = True) -> None:
+        self._around, self._terms, self._judging = around, terms, judging
         self._runners, self._sandbox = around.bench.runners, around.bench.sandbox
 
     async def perform(self, begun: Begun, place: Place, seconds: float) -> Performed:
         """Do the step within `seconds`."""
         outcome, file = await self._outcome(begun, place, seconds)
+        if not self._judging:
+            return Performed(outcome)
         # a schema and a large answer may take a while
         return Performed(await asyncio.to_thread(judged, begun.step, outcome, file))
 

@@ -87,9 +87,7 @@ class Reporter:
                 session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
             )
 
-    def ask(
-        self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/"
-    ) -> None:
+    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/") -> None:
         """Post what people are asked. One comment a gate; `path` is that of its frame."""
         asked = gate.options
         self._speaker.comment(

@@ -135,8 +135,8 @@ class WorkingStep(BaseStep):
     def element(self) -> Self:
         """The step as it runs for one element of its `each`: without what is said about the whole."""
         if self._element is None:
-            whole: dict[str, Any] = {"each": None, "when": None, "next": None, "decide": None, "transitions": {}, "own_loop": None}
-            self._element = self.model_copy(update=whole)
+            nothing: dict[str, Any] = dict.fromkeys(("each", "when", "next", "decide", "own_loop"))
+            self._element = self.model_copy(update={**nothing, "transitions": {}})
             self._element._conditions = {}
         return cast("Self", self._element)
 

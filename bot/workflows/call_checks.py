@@ -91,7 +91,9 @@ def check_use(workflows: Mapping[str, Workflow], findings: Findings) -> None:
             elif step.uses in workflows:
                 deepest = max(deepest, 1 + depth(step.uses))
                 if deepest > USES_DEPTH_MAX:
-                    message = f"workflows that use each other are nested {deepest} deep, and {USES_DEPTH_MAX} is the most"
+                    message = (
+                        f"workflows that use each other are nested {deepest} deep, and {USES_DEPTH_MAX} is the most"
+                    )
                     findings.error(step.mark_of("uses"), "uses_depth", message, "let fewer of them stand in each other")
                     deepest = USES_DEPTH_MAX  # told once, at the innermost that is too much
         open_now.pop()
@@ -174,9 +176,7 @@ def _check_uses(step: UsesStep, workflow: Workflow, frames: Frames, roster: Rost
             findings.error(mark, "missing_input", message, f"add `{name}: …` below `inputs`")
 
 
-def _misfit(
-    step: UsesStep, name: str, value: object, declared: Declared, workflow: Workflow, frames: Frames
-) -> str:
+def _misfit(step: UsesStep, name: str, value: object, declared: Declared, workflow: Workflow, frames: Frames) -> str:
     """Why what stands at an input cannot be of its declared type; empty where it can, or nothing is known."""
     template = step.template("inputs", name) if isinstance(value, str) else None
     if template is None or not template.references:

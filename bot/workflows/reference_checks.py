@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import LATER_NAMES, NAMES
 from bot.workflows.findings import Findings, listing, meant, nearest

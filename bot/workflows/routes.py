@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import Condition
-from bot.workflows.routing import END, Loop, Rework, Verdict
 from bot.workflows.gate_steps import AskStep, Back
+from bot.workflows.routing import END, Loop, Rework, Verdict
 from bot.workflows.step import EndStep, Step, SwitchStep
 from bot.workflows.workflow import Workflow
 

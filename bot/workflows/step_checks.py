@@ -75,7 +75,9 @@ class StepChecks:
             for one in frame.steps:
                 used = self._workflows.get(one.uses) if isinstance(one, UsesStep) else None
                 if used is not None and any(inner.id == name for inner in walk(used.steps)):
-                    return f"it is a step of the workflow `{used.called}`, which gives its export: `steps.{one.id}.result`"
+                    return (
+                        f"it is a step of the workflow `{used.called}`, which gives its export: `steps.{one.id}.result`"
+                    )
         return ""
 
     def _field(self, use: Reading, name: str) -> None:
