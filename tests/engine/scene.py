@@ -212,7 +212,7 @@ class Room:
         if budget:
             terms = replace(terms, budget=Budget(**budget))
         begun = await self.case.begin()
-        return await self.desk.perform(begun, terms)
+        return (await self.desk.perform(begun, terms)).outcome
 
 
 @asynccontextmanager
