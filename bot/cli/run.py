@@ -22,25 +22,24 @@ from bot.cli.local import ThreadFile, keep, rows
 from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
 from bot.engine import commit
-from bot.engine.assembly import Bench, Environment, assemble_step
-from bot.engine.commit import Begun, Terms
-from bot.engine.delivered import delivered
-from bot.engine.grant import environment, own_variables, step_limits
+from bot.engine.assembly import Bench
+from bot.engine.commit import Begun, Performed, Terms
+from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
-from bot.engine.judge import judged
+from bot.engine.performer import Performer, Place
 from bot.engine.scope import scope
 from bot.errors import UserError
-from bot.model.outcome import Done, Failed, Outcome, Usage
+from bot.model.context import Context
+from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
 from bot.model.thread import Account
 from bot.publish import Redactor
-from bot.runners import Runners
+from bot.runners import Call, Runners
 from bot.settings import Settings
-from bot.steps import perform_agent, perform_run, read_result, result_file
 from bot.store import Store, open_store, runs, snapshots
 from bot.store.runs import RunRows
-from bot.workflows import AgentStep, Budget, Configuration, RunStep, Step, Workflow, bind, builtin_files, load
+from bot.workflows import Configuration, Step, Workflow, bind, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
 
 
@@ -152,23 +151,32 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.configuration.budget_for(local.workflow),
         local.settings.max_usd_day,
         lambda _session, _rows, end: ends.append(end),
-        lambda _session, _rows, _step, _attempt: None,
+        _nothing,
     )
     run_id = local.rows.run.id
+    performer = Performer(_Around(local, store), terms, judging=not local.dry_run)
     try:
         await store.write(lambda session: keep(session, local.rows))
-        begun = await store.write(lambda session: commit.advance(session, run_id, terms, _now()))
-        while begun is not None:
+        waiting = list((await store.write(lambda session: commit.advance(session, run_id, terms, _now()))).begun)
+        while waiting:
+            begun = waiting.pop(0)
             step = begun.step
             err(f"{step.id} ({step.kind}) …")
             with console(stderr=True).status(f"{step.id} is under way"):
-                outcome = await _step(local, begun, store)
-            _tell(step, outcome)
-            begun = await store.write(partial(commit.record, begun=begun, outcome=outcome, terms=terms, now=_now()))
+                performed = await _step(local, begun, performer)
+            _tell(step, performed.outcome)
+            advance = await store.write(
+                partial(commit.record, begun=begun, performed=performed, terms=terms, now=_now())
+            )
+            waiting.extend(advance.begun)
         rows = await store.read(lambda session: runs.rows(session, run_id))
     finally:
         await store.close()
     return _told_end(rows, ends)
+
+
+def _nothing(*_: object) -> None:
+    """A step's own comment: its output is printed already."""
 
 
 def _told_end(rows: RunRows, ends: list[End]) -> bool:
@@ -204,94 +212,62 @@ def _copy(config: Path, target: Path) -> Workspace:
     return Workspace(target, None, "read")
 
 
-async def _step(local: _Local, begun: Begun, store: Store) -> Outcome:
-    found, step, rows = local.settings, begun.step, begun.rows
-    bot = local.configuration.bot
+class _Around:
+    """What is around the steps of a local run; see `engine.performer.Surroundings`."""
 
-    def resolve(names: Mapping[str, str | None]) -> dict[str, str]:
-        return environment(names, found.export_env, os.environ)
+    def __init__(self, local: _Local, store: Store) -> None:
+        self._local, self._store = local, store
+        self.bench = Bench(
+            sandbox=local.sandbox,
+            runners=_Unasked.of(local) if local.dry_run else local.runners,
+            nonce_key=b"local",
+            redact=Redactor(local.settings.secrets_with(os.environ)),
+            handle="@bot",
+        )
 
-    env = {**resolve(bot.workspace.env), **own_variables(rows, step, local.workspace)}
-    values = scope(rows, local.workflow, attempt=begun.attempt.number, iteration=begun.attempt.iteration)
+    async def role_of(self, account: Account) -> Role:
+        return self._local.file.role(account)
+
+    async def thread(self) -> ThreadSnapshot:
+        return self._local.snapshot
+
+    async def blob(self, digest: str) -> bytes:
+        return await self._store.read(lambda session: snapshots.get_blob(session, digest))
+
+    async def attach(self, begun: Begun, context: Context) -> None:
+        if self._local.dry_run:
+            out(f"{context.system}\n{context.prompt}")
+
+    def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
+        return environment(names, self._local.settings.export_env, os.environ)
+
+
+class _Unasked(Runners):
+    """Runners that ask nobody."""
+
+    @classmethod
+    def of(cls, local: _Local) -> _Unasked:
+        return cls(local.runners.providers, local.sandbox, local.runners.default_model)
+
+    def check(self, call: Call) -> Failed | None:
+        return None
+
+    async def run(self, call: Call) -> Outcome:
+        tokens = (len(call.system) + len(call.prompt)) // 4
+        return Done(f"(dry run: {call.agent} was not asked; its prompt has about {tokens:,} tokens)")
+
+
+async def _step(local: _Local, begun: Begun, performer: Performer) -> Performed:
+    step, rows = begun.step, begun.rows
+    names = local.configuration.bot.workspace.env
+    shared = environment(names, local.settings.export_env, os.environ)
+    env = {**shared, **own_variables(rows, step, local.workspace)}
+    attempt = begun.attempt
+    values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
     try:
-        match step:
-            case RunStep():
-                async with result_file() as file:
-                    outcome = await perform_run(
-                        step.argv(values).argv,
-                        cwd=local.workspace.path,
-                        env={**env, "BOT_RESULT_FILE": str(file), **resolve(step.environment(values))},
-                        timeout=step.timeout,
-                        sandbox=local.sandbox,
-                        where=str(step.mark),
-                        writable=(file.parent,),
-                    )
-                    return judged(step, outcome, read_result(file))
-            case AgentStep():
-                outcome = await _ask(local, begun, step, env, values, resolve, store)
-                return outcome if local.dry_run else judged(step, outcome)
-            case _:  # passed by `commit` without anybody's work
-                raise TypeError(f"a step of kind {step.kind} is not performed")
+        return await performer.perform(begun, Place(local.workspace, env, values), step.timeout)
     except UserError as error:
-        return Failed(error.code, error.message, error.hint, stderr=error.detail)
-
-
-async def _ask(
-    local: _Local,
-    begun: Begun,
-    step: AgentStep,
-    env: Mapping[str, str],
-    values: Mapping[str, object],
-    resolve: Environment,
-    store: Store,
-) -> Outcome:
-    async def read_blob(digest: str) -> bytes:
-        return await store.read(lambda session: snapshots.get_blob(session, digest))
-
-    agent = local.configuration.agents[step.agent]
-
-    async def role_of(account: Account) -> Role:
-        return local.file.role(account)
-
-    bench = Bench(
-        sandbox=local.sandbox,
-        runners=local.runners,
-        nonce_key=b"local",
-        redact=Redactor(local.settings.secrets_with(os.environ)),
-        handle="@bot",
-    )
-    context = await assemble_step(
-        bench,
-        begun.rows,
-        local.configuration,
-        local.workflow,
-        step,
-        agent,
-        snapshot=local.snapshot,
-        role_of=role_of,
-        workspace=local.workspace,
-        env=env,
-        scope={**values, "agent": {"name": step.agent, "model": agent.model or ""}},
-        resolve=resolve,
-        handed=await delivered(begun.rows, local.workflow, step, read_blob),
-    )
-    if local.dry_run:
-        out(f"{context.system}\n{context.prompt}")
-        tokens = context.manifest.tokens
-        return Done(f"(dry run: {step.agent} was not asked; its prompt has about {tokens:,} tokens)", usage=Usage())
-    limits = step_limits(
-        step, local.configuration.budget_for(local.workflow).within(Budget()), begun.rows.attempts, step.timeout
-    )
-    return await perform_agent(
-        step.agent,
-        agent,
-        context,
-        limits=limits,
-        cwd=local.workspace.path,
-        env=env,
-        runners=local.runners,
-        schema=step.result.checker.schema if step.result is not None else None,
-    )
+        return Performed(Failed(error.code, error.message, error.hint, stderr=error.detail))
 
 
 def _tell(step: Step, outcome: Outcome) -> None:
@@ -305,5 +281,5 @@ def _tell(step: Step, outcome: Outcome) -> None:
         for line in (outcome.stderr, outcome.hint):
             if line:
                 err(line)
-    else:
+    elif isinstance(outcome, Faulted):
         err(f"{step.id}: {outcome.message}; try again later")

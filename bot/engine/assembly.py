@@ -144,7 +144,7 @@ def _named(step: AgentStep, configuration: Configuration) -> dict[str, str | Non
     """Every variable that the step's commands are given by name."""
     names: dict[str, str | None] = dict(configuration.bot.workspace.env)
     for each in step.inputs.values():
-        names |= each.env
+        names |= each.env if isinstance(each, Declared) else {}
     return names
 
 

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from bot import log
-from bot.engine.assembly import Bench, assemble_step
-from bot.engine.commit import Begun, Terms, attach
-from bot.engine.delivered import delivered
-from bot.engine.grant import environment, own_variables, step_limits
+from bot.context import ThreadSnapshot
+from bot.engine.assembly import Bench, RoleOf
+from bot.engine.commit import Begun, Performed, Terms, attach
+from bot.engine.frames import Level
+from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
-from bot.engine.judge import judged
+from bot.engine.performer import Performer, Place
 from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
-from bot.model.outcome import Failed, Faulted, Outcome
+from bot.model.context import Context
+from bot.model.outcome import Failed, Faulted, Intent, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
-from bot.runners import Call, Limits
-from bot.steps import perform_agent, perform_run, read_result, result_file
 from bot.store import Session, runs, snapshots
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt
-from bot.workflows import Agent, AgentStep, BotFile, Budget, Configuration, RunStep, Step
-from bot.workspace import Workspace
+from bot.store.tables import Attempt, Gate
+from bot.workflows import BotFile, Budget, Configuration, Step
 
 _log = log.get("engine")
 
@@ -39,12 +38,31 @@ FRESH = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What a step works with: its folder, the variables its commands get, the template values."""
+class _Around:
+    """What is around the attempt under way; see `performer.Surroundings`."""
 
-    workspace: Workspace
-    env: Mapping[str, str]
-    scope: Mapping[str, object]
+    tools: Tools
+    reading: Reading
+    begun: Begun
+    terms: Terms
+    client: RepositoryClient
+    bench: Bench
+    role_of: RoleOf
+
+    async def thread(self) -> ThreadSnapshot:
+        return await self.reading.thread(self.begun.rows, self.terms, self.client)
+
+    async def blob(self, digest: str) -> bytes:
+        return await self.tools.store.read(lambda session: snapshots.get_blob(session, digest))
+
+    async def attach(self, begun: Begun, context: Context) -> None:
+        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
+        manifest = context.manifest.model_dump(mode="json")
+        now = self.tools.clock.now()
+        await self.tools.store.write(lambda session: attach(session, begun.attempt.id, prompt, manifest, now))
+
+    def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
+        return environment(names, self.tools.export_env, self.tools.environ)
 
 
 class Desk:
@@ -61,7 +79,16 @@ class Desk:
         if workflow is None:
             raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
         budget = checked.budget_for(workflow).within(Budget(usd=self._t.max_run_usd))
-        return Terms(checked, workflow, budget, self._t.max_usd_day, self.say, self._say_step)
+        return Terms(
+            checked,
+            workflow,
+            budget,
+            self._t.max_usd_day,
+            self.say,
+            self._say_step,
+            self._ask_people,
+            self._intend,
+        )
 
     async def admit(self, rows: RunRows) -> End | None:
         """Whether the one who asked still may: an end where the role is gone, checked before the first attempt."""
@@ -86,9 +113,28 @@ class Desk:
     def say_plainly(self, session: Session, rows: RunRows, end: End) -> None:
         self._reporter.plainly(session, rows)
 
-    def _say_step(self, session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
+    def _say_step(self, session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
         configuration, _ = self._known(rows)
-        self._reporter.output(session, rows, step, attempt, configuration.bot if configuration else BotFile(version=1))
+        bot = configuration.bot if configuration else BotFile(version=1)
+        self._reporter.output(session, rows, step, attempt, bot, level.frame.path)
+
+    def _ask_people(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
+        configuration, _ = self._known(rows)
+        bot = configuration.bot if configuration else BotFile(version=1)
+        self._reporter.ask(session, rows, attempt, gate, bot, level.frame.path)
+
+    def _intend(
+        self,
+        session: Session,
+        rows: RunRows,
+        level: Level,
+        attempt: Attempt,
+        intents: Sequence[Intent],
+        waits: bool,
+    ) -> None:
+        configuration, _ = self._known(rows)
+        bot = configuration.bot if configuration else BotFile(version=1)
+        self._reporter.intend(session, rows, attempt, intents, level.frame.path, waits=waits, bot=bot)
 
     async def clear(self, run_id: str) -> None:
         try:
@@ -104,9 +150,9 @@ class Desk:
     async def _has_ended(self, run_id: str) -> bool:
         return await self._t.store.read(lambda session: runs.ended(session, run_id))
 
-    async def perform(self, begun: Begun, terms: Terms) -> Outcome:
+    async def perform(self, begun: Begun, terms: Terms) -> Performed:
         run_ends = False
-        seconds = begun.step.timeout
+        seconds = begun.step.timeout if begun.seconds is None else min(begun.step.timeout, begun.seconds)
         if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
             passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds()
             remaining = max(0.0, terms.budget.minutes * 60 - passed)
@@ -114,94 +160,25 @@ class Desk:
             seconds = min(seconds, remaining)
         limit = asyncio.timeout(seconds)
         try:
-            async with limit:
-                outcome, file = await self._perform(begun, terms, seconds)
-                # a schema and a large answer may take a while
-                return await asyncio.to_thread(judged, begun.step, outcome, file)
+            async with limit, self._place(begun, terms) as place:
+                return await Performer(self._around(begun, terms), terms).perform(begun, place, seconds)
         except Exception as error:  # noqa: BLE001  # every fault of a step is an outcome, recorded and told
             if isinstance(error, TimeoutError) and limit.expired():
                 if run_ends:
-                    return Failed("run_timed_out", f"its {terms.budget.minutes:g} minutes are over")
-                return Failed(
-                    "timeout", f"it did not end within {seconds:g} s", _hint(begun.step, "raise its `timeout`")
-                )
-            return _outcome_of(error, begun)
+                    return Performed(Failed("run_timed_out", f"its {terms.budget.minutes:g} minutes are over"))
+                hint = _hint(begun.step, "raise its `timeout`")
+                return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
+            return Performed(_outcome_of(error, begun))
 
-    async def _perform(self, begun: Begun, terms: Terms, seconds: float) -> tuple[Outcome, str | None]:
-        """What came of the step, and what it left as its result in a file, if anything."""
-        async with self._place(begun, terms) as place:
-            match begun.step:
-                case RunStep() as step:
-                    return await self._run(step, place, seconds)
-                case AgentStep() as step:
-                    return await self._ask(begun, terms, step, place, seconds), None
-                case step:  # passed by `commit` without anybody's work
-                    raise TypeError(f"a step of kind {step.kind} is not performed")
-
-    async def _run(self, step: RunStep, place: _Place, seconds: float) -> tuple[Outcome, str | None]:
-        async with result_file() as file:
-            outcome = await perform_run(
-                step.argv(place.scope).argv,
-                cwd=place.workspace.path,
-                env={**place.env, "BOT_RESULT_FILE": str(file), **self._environment(step.environment(place.scope))},
-                timeout=seconds,
-                sandbox=self._t.sandbox,
-                where=str(step.mark),
-                writable=(file.parent,),
-            )
-            return outcome, await asyncio.to_thread(read_result, file)
-
-    async def _ask(self, begun: Begun, terms: Terms, step: AgentStep, place: _Place, seconds: float) -> Outcome:
-        agent = terms.configuration.agents[step.agent]
-        limits = step_limits(step, terms.budget, begun.rows.attempts, seconds)
-        if (barred := self._t.runners.check(_probe(agent, limits))) is not None:
-            return barred
-        client = self._client(begun.rows)
+    def _around(self, begun: Begun, terms: Terms) -> _Around:
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
-        handed = await delivered(begun.rows, terms.workflow, step, self._blob)
-        context = await assemble_step(
-            Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle),
-            begun.rows,
-            terms.configuration,
-            terms.workflow,
-            step,
-            agent,
-            snapshot=await self._reading.thread(begun.rows, terms, client),
-            role_of=self._reading.role_of(client),
-            workspace=place.workspace,
-            env=place.env,
-            scope={**place.scope, "agent": {"name": step.agent, "model": self._model(agent, limits)}},
-            resolve=self._environment,
-            handed=handed,
-        )
-        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
-        manifest = context.manifest.model_dump(mode="json")
-        await self._t.store.write(
-            lambda session: attach(session, begun.attempt.id, prompt, manifest, self._t.clock.now())
-        )
-        return await perform_agent(
-            step.agent,
-            agent,
-            context,
-            limits=limits,
-            cwd=place.workspace.path,
-            env=place.env,
-            runners=self._t.runners,
-            schema=step.result.checker.schema if step.result is not None else None,
-        )
-
-    async def _blob(self, digest: str) -> bytes:
-        return await self._t.store.read(lambda session: snapshots.get_blob(session, digest))
-
-    def _model(self, agent: Agent, limits: Limits) -> str:
-        """The model that will be asked first: those before it in the order have no key or are not known."""
-        models = self._t.runners.models_of(_probe(agent, limits))
-        usable = (model for model in models if self._t.runners.providers.check(model) is None)
-        return next(usable, f"exec:{agent.runner.exec[0]}" if agent.runner else "")
+        client = self._client(begun.rows)
+        bench = Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
+        return _Around(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client))
 
     @asynccontextmanager
-    async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[_Place]:
+    async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[Place]:
         rows, step = begun.rows, begun.step
         client = self._client(rows)
         mode = step.workspace
@@ -218,8 +195,8 @@ class Desk:
             own = own_variables(rows, step, workspace)
             shared = self._environment(terms.configuration.bot.workspace.env)
             attempt = begun.attempt
-            values = scope(rows, terms.workflow, attempt=attempt.number, iteration=attempt.iteration)
-            yield _Place(workspace, {**shared, **own}, values)
+            values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
+            yield Place(workspace, {**shared, **own}, values)
 
     def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
         """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""
@@ -242,17 +219,6 @@ class Desk:
             return None, {}
         workflow = configuration.workflow_for(rows.run.workflow)
         return configuration, {step.id: step for step in workflow.steps} if workflow else {}
-
-
-def _probe(agent: Agent, limits: Limits) -> Call:
-    return Call(
-        system="",
-        prompt="",
-        limits=limits,
-        model=agent.model or "",
-        fallback=agent.fallback,
-        argv=agent.runner.exec if agent.runner else (),
-    )
 
 
 def _hint(step: Step, what: str) -> str:

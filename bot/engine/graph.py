@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from bot.model.ident import digest
 from bot.model.state import AttemptState, RunState
 from bot.store.tables import Attempt
 from bot.workflows import Retry, Step
+from bot.workflows.base_step import WorkingStep
 from bot.workflows.routing import END
 
 #: interruptions of one step, without a success of the run in between, after which the run is set aside
@@ -35,6 +36,8 @@ class Start:
     not_before: datetime | None = None
     iteration: int = 0
     skip: bool = False
+    #: the attempt before was interrupted, and the step says that it must not be repeated
+    refused: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -68,11 +71,12 @@ class Walk:
     visit: list[Attempt] = field(default_factory=list)
     #: interruptions of each step that count, since the run's last success
     interrupted: Counter[str] = field(default_factory=Counter)
+    progress: str = ""
 
     @classmethod
-    def of(cls, attempts: Sequence[Attempt]) -> Walk:
+    def of(cls, attempts: Sequence[Attempt], progress: str = "") -> Walk:
         """Read the attempts of one frame, in the order they were made. The newest one's route is not counted."""
-        walk = cls()
+        walk = cls(progress=progress)
         last = len(attempts) - 1
         for index, attempt in enumerate(attempts):
             walk._add(attempt, newest=index == last)
@@ -86,30 +90,31 @@ class Walk:
             self.interrupted.clear()
         elif state is AttemptState.INTERRUPTED and attempt.error.get("code") == "interrupted":
             # a graceful stop is nobody's fault, and of several that died together nobody knows whose it was
-            self.interrupted[step] += 1
+            self.interrupted[step] += attempt.id > self.progress
         if state in _SETTLED and not newest:
             self.visits[step] += 1
             self.visit.clear()
             self.taken.count(step, attempt.route.get("why", ""))
 
 
-def ready(steps: Sequence[Step], attempts: Sequence[Attempt], scope: Scope = dict) -> Next:
+def ready(steps: Sequence[Step], attempts: Sequence[Attempt], scope: Scope = dict, progress: str = "") -> Next:
     """What follows in a frame of `steps`. `attempts` are its own, in the order they were made.
 
     `scope` gives the values that conditions look at; it is asked only where one is. The same rows always give the same
     answer, so going on after any crash continues where the rows stop: a route that was taken is kept with its attempt,
-    and only the newest attempt's may still have to be found.
+    and only the newest attempt's may still have to be found. `progress` is the id of the run's newest success, in
+    whatever frame: interruptions before it do not count.
     """
     if not attempts:
         return _start(steps, steps[0].id, Walk(), scope)
-    walk = Walk.of(attempts)
+    walk = Walk.of(attempts, progress)
     last = attempts[-1]
     step = next(each for each in steps if each.id == last.step)
     match last.state:
         case AttemptState.RUNNING | AttemptState.WAITING:
             return Busy()
         case AttemptState.INTERRUPTED:
-            return _after_interruption(walk, last)
+            return _after_interruption(step, walk, last)
         case AttemptState.TRANSIENT:
             return _after_fault(step, walk, last)
         case AttemptState.CANCELLED:
@@ -166,10 +171,12 @@ def _failed(last: Attempt, taken: Route) -> End:
     return End(RunState.FAILED, last.step, f"{last.step} failed: {code}")
 
 
-def _after_interruption(walk: Walk, last: Attempt) -> Next:
+def _after_interruption(step: Step, walk: Walk, last: Attempt) -> Next:
     counted = walk.interrupted[last.step]
     if counted >= INTERRUPTIONS:
         return End(RunState.SET_ASIDE, last.step, f"{last.step} was interrupted {counted} times without progress")
+    if isinstance(step, WorkingStep) and step.on_interrupt == "fail" and last.error.get("code") != "stopped":
+        return replace(_again(walk, last), refused=True)
     return _again(walk, last)
 
 

@@ -16,7 +16,14 @@ from bot.workflows.writes import Extraction, find_object, pick
 _TRANSPORTS = {
     "agent": f"the last closed fenced block tagged `{TAG}` of its answer",
     "run": "JSON in the file that `$BOT_RESULT_FILE` names",
+    "code": "what the body returns",
+    "connector": "what the tool gives",
+    "uses": "the export of the workflow that is used",
+    "parallel": "an object with a key for each branch",
+    "steps": "the result of its last step",
 }
+#: kinds whose work gives its result as such
+_DIRECT = frozenset({"code", "connector", "uses", "parallel", "steps", "classify", "pull_request"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,10 @@ def judged(step: Step, outcome: Outcome, file: str | None = None) -> Outcome:
     if not isinstance(outcome, Done) or not isinstance(step, WorkingStep):
         return outcome
     declared = step.result
-    if declared is None:
+    if step.kind in _DIRECT or step.kind not in _TRANSPORTS:
+        if declared is not None and (failed := _refused(step.kind, declared, _Given(outcome.result), outcome)):
+            return failed
+    elif declared is None:
         given = _parsed(file) if step.kind == "run" else _Given()
         outcome = replace(outcome, result=None if given.fault else given.value)
     else:

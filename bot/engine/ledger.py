@@ -8,136 +8,162 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from bot.engine import evidence
+from bot.engine.frames import Level, Tree
 from bot.engine.graph import Start, Walk, reason, used_up
-from bot.engine.route import Ended, RouteFault, Scope, route
-from bot.engine.scope import OUTCOMES, condition_scope, cut, scope
-from bot.engine.values import RunContext, storable, written
-from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
+from bot.engine.route import Ended, Route, RouteFault, Scope, route
+from bot.engine.scope import OUTCOMES, condition_scope, context_of, cut, scope
+from bot.engine.values import LABEL, storable, written
+from bot.model.outcome import Done, Failed, Faulted, Wait
 from bot.model.state import AttemptState, follow
 from bot.store import Session, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Value
-from bot.workflows import Step, Workflow
+from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import EndStep, SwitchStep
 
 
-def own(rows: RunRows) -> list[Attempt]:
-    """The attempts of the root frame, in the order they were made."""
-    return [attempt for attempt in rows.attempts if attempt.frame_id == rows.root.id]
+class Ledger:
+    """Writes the outcomes of one run's attempts, within one transaction and against one reading of its frames."""
 
+    def __init__(self, session: Session, rows: RunRows, tree: Tree, now: datetime) -> None:
+        self._session, self._rows, self._tree, self._now = session, rows, tree, now
 
-def looked_at(rows: RunRows, workflow: Workflow, step: str | None = None) -> Scope:
-    """What conditions look at now, put together when the first of them asks."""
+    def look(self, level: Level, step: str | None = None) -> Scope:
+        """What conditions look at now, put together when the first of them asks."""
 
-    @cache
-    def values() -> Mapping[str, Any]:
-        return condition_scope(rows, workflow, RunContext.of(rows.values, workflow.goal), step)
+        @cache
+        def values() -> Mapping[str, Any]:
+            return condition_scope(self._rows, level, context_of(self._rows, self._tree, level), step)
 
-    return values
+        return values
 
+    def settle(
+        self,
+        level: Level,
+        step: Step,
+        attempt: Attempt,
+        outcome: Done | Failed | Faulted,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        said: str = "",
+        onward: str | None = None,
+    ) -> None:
+        """Record what a step came to. A `decide` that leads nowhere makes it a failure.
 
-def settle(
-    session: Session, rows: RunRows, workflow: Workflow, step: Step, attempt: Attempt, outcome: Outcome, now: datetime
-) -> None:
-    """Record what a step that ran came to. A `decide` that leads nowhere makes it a failure."""
-    walk = Walk.of(own(rows))
-    if isinstance(outcome, Faulted):
-        if not used_up(step, walk):
-            keep_outcome(session, attempt, outcome, now)
-            attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
-            return
-        outcome = Failed("transient", outcome.message, "Try again later.", usage=outcome.usage)
-    if isinstance(outcome, Wait):
-        raise TypeError(f"a step of kind {step.kind} waits for nothing")
-    try:
-        _settle(session, rows, workflow, step, attempt, outcome, walk, now)
-    except RouteFault as fault:
-        failed = Failed(
-            fault.code,
-            fault.message,
-            fault.hint,
-            outcome.output,
-            outcome.exit_code,
-            outcome.stdout,
-            outcome.stderr,
-            outcome.usage,
-            outcome.model,
-            outcome.writes,
+        `files` are those that it produces, by id; `said` is what a person gave as a reason; `onward` where it goes on
+        whatever its routes say.
+        """
+        walk = Walk.of(level.attempts)
+        if isinstance(outcome, Faulted):
+            if not used_up(step, walk):
+                keep_outcome(self._session, attempt, outcome, self._now)
+                attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
+                return
+            outcome = Failed("transient", outcome.message, "Try again later.", usage=outcome.usage)
+        try:
+            self._settle(level, step, attempt, outcome, walk, said, onward)
+        except RouteFault as fault:
+            self._settle(level, step, attempt, _instead(fault, outcome), walk, said, None)
+        if attempt.state is AttemptState.SUCCESS:
+            evidence.register(self._session, self._rows, level, step, attempt, files or {}, self._now)
+            evidence.publish(self._session, self._rows, level, self._now)
+
+    def _settle(
+        self,
+        level: Level,
+        step: Step,
+        attempt: Attempt,
+        outcome: Done | Failed,
+        walk: Walk,
+        said: str,
+        onward: str | None,
+    ) -> None:
+        rows = self._rows
+        before, known = attempt.state, len(rows.values)
+        keep_outcome(self._session, attempt, outcome, self._now)
+        state = AttemptState.SUCCESS if isinstance(outcome, Done) else AttemptState.FAIL
+        attempt.state = follow(before, state)
+        values = written(step, outcome, OUTCOMES[state])
+        self._write(attempt, values)
+        told = said or reason(attempt.error)
+        ended = Ended(state, attempt.error.get("code", ""), told, attempt.output or "", values.get(LABEL, ""))
+        try:
+            taken = (
+                route(level.steps, step, ended, walk.taken, self.look(level, step.id))
+                if onward is None
+                else Route(onward, "exhausted")
+            )
+        except RouteFault:
+            del rows.values[known:]
+            attempt.state = before
+            raise
+        rework = step.rework if isinstance(step, WorkingStep) else None
+        if taken.why == "rework":
+            if rework is not None and rework.comments_as is not None:
+                self._write(attempt, {rework.comments_as: taken.reason})
+            evidence.outdate(self._session, rows, level, taken.to)
+        attempt.route = taken.to_row()
+        self._session.add_all(rows.values[known:])
+
+    def pass_by(self, level: Level, step: Step, attempt: Attempt, start: Start) -> None:
+        """Record a step that needs nobody's work: one that is skipped, a `switch`, an `end`."""
+        rows = self._rows
+        walk, known, notes = Walk.of(level.attempts), len(rows.values), start.notes
+        # its conditions look at what the step before it came to
+        look = self.look(level)
+        outcome = Done()
+        state = AttemptState.SKIPPED if start.skip else AttemptState.SUCCESS
+        if isinstance(step, EndStep) and not start.skip and step.end.text is not None:
+            values = scope(rows, self._tree, level, attempt=attempt.number, iteration=attempt.iteration)
+            rendered = step.end.text.render(values)
+            outcome, notes = Done(rendered.text), (*notes, *rendered.warnings)
+        taken = route(level.steps, step, Ended(state, message=outcome.output or ""), walk.taken, look)
+        if isinstance(step, SwitchStep) and not start.skip:
+            outcome = Done(result=taken.to)
+        keep_outcome(self._session, attempt, outcome, self._now)
+        attempt.state = follow(attempt.state, state)
+        attempt.route = replace(taken, notes=(*notes, *taken.notes)).to_row()
+        self._write(attempt, written(step, outcome, OUTCOMES[state]))
+        self._session.add_all(rows.values[known:])
+        self._session.flush()
+
+    def _write(self, attempt: Attempt, values: Mapping[str, str]) -> None:
+        self._rows.values.extend(
+            Value(
+                run_id=attempt.run_id,
+                frame_id=attempt.frame_id,
+                attempt_id=attempt.id,
+                step=attempt.step,
+                key=key,
+                text=storable(text),
+            )
+            for key, text in values.items()
         )
-        _settle(session, rows, workflow, step, attempt, failed, walk, now)
 
 
-def _settle(
-    session: Session,
-    rows: RunRows,
-    workflow: Workflow,
-    step: Step,
-    attempt: Attempt,
-    outcome: Done | Failed,
-    walk: Walk,
-    now: datetime,
-) -> None:
-    before, known = attempt.state, len(rows.values)
-    keep_outcome(session, attempt, outcome, now)
-    state = AttemptState.SUCCESS if isinstance(outcome, Done) else AttemptState.FAIL
-    attempt.state = follow(before, state)
-    _write(rows, attempt, written(step, outcome, OUTCOMES[state]))
-    ended = Ended(state, attempt.error.get("code", ""), reason(attempt.error), attempt.output or "")
-    try:
-        taken = route(workflow.steps, step, ended, walk.taken, looked_at(rows, workflow, step.id))
-    except RouteFault:
-        del rows.values[known:]
-        attempt.state = before
-        raise
-    rework = step.rework if isinstance(step, WorkingStep) else None
-    if taken.why == "rework" and rework is not None and rework.comments_as is not None:
-        _write(rows, attempt, {rework.comments_as: taken.reason})
-    attempt.route = taken.to_row()
-    session.add_all(rows.values[known:])
-
-
-def settle_passed(
-    session: Session, rows: RunRows, workflow: Workflow, step: Step, attempt: Attempt, start: Start, now: datetime
-) -> None:
-    """Record a step that needs nobody's work: one that is skipped, a `switch`, an `end`."""
-    walk, known, notes = Walk.of(own(rows)), len(rows.values), start.notes
-    # its conditions look at what the step before it came to
-    look = looked_at(rows, workflow)
-    outcome = Done()
-    state = AttemptState.SKIPPED if start.skip else AttemptState.SUCCESS
-    if isinstance(step, EndStep) and not start.skip and step.end.text is not None:
-        rendered = step.end.text.render(scope(rows, workflow, attempt=attempt.number, iteration=attempt.iteration))
-        outcome, notes = Done(rendered.text), (*notes, *rendered.warnings)
-    taken = route(workflow.steps, step, Ended(state, message=outcome.output or ""), walk.taken, look)
-    if isinstance(step, SwitchStep) and not start.skip:
-        outcome = Done(result=taken.to)
-    keep_outcome(session, attempt, outcome, now)
-    attempt.state = follow(attempt.state, state)
-    attempt.route = replace(taken, notes=(*notes, *taken.notes)).to_row()
-    _write(rows, attempt, written(step, outcome, OUTCOMES[state]))
-    session.add_all(rows.values[known:])
-    session.flush()
-
-
-def _write(rows: RunRows, attempt: Attempt, values: Mapping[str, str]) -> None:
-    rows.values.extend(
-        Value(
-            run_id=attempt.run_id,
-            frame_id=attempt.frame_id,
-            attempt_id=attempt.id,
-            step=attempt.step,
-            key=key,
-            text=storable(text),
-        )
-        for key, text in values.items()
+def _instead(fault: RouteFault, outcome: Done | Failed) -> Failed:
+    """The failure of a step whose `decide` leads nowhere: what it said and cost stays."""
+    return Failed(
+        fault.code,
+        fault.message,
+        fault.hint,
+        outcome.output,
+        outcome.exit_code,
+        outcome.stdout,
+        outcome.stderr,
+        outcome.usage,
+        outcome.model,
+        outcome.writes,
     )
 
 
-def keep_outcome(session: Session, attempt: Attempt, outcome: Outcome, now: datetime) -> None:
+def keep_outcome(session: Session, attempt: Attempt, outcome: Done | Failed | Faulted | Wait, now: datetime) -> None:
     """The attempt's own columns, without its state."""
-    attempt.ended_at = now
     attempt.error = {}
+    if not isinstance(outcome, Wait):
+        attempt.ended_at = now
     match outcome:
         case Done():
             attempt.result = outcome.result
@@ -154,7 +180,7 @@ def keep_outcome(session: Session, attempt: Attempt, outcome: Outcome, now: date
             if outcome.retry_after is not None:
                 attempt.error["retry_after"] = str(outcome.retry_after)
     if isinstance(outcome, Done | Failed):
-        attempt.exit_code, attempt.model = outcome.exit_code, outcome.model
+        attempt.exit_code, attempt.model = outcome.exit_code, outcome.model or attempt.model
         attempt.output = None if outcome.output is None else cut(outcome.output)
         texts = {"output": outcome.output or "", "stdout": outcome.stdout, "stderr": outcome.stderr}
         attempt.streams = {
@@ -162,6 +188,10 @@ def keep_outcome(session: Session, attempt: Attempt, outcome: Outcome, now: date
             for name, text in texts.items()
             if text
         }
-    attempt.input_tokens, attempt.output_tokens = outcome.usage.input_tokens, outcome.usage.output_tokens
-    attempt.requests, attempt.cost = outcome.usage.requests, outcome.usage.cost
+    # an attempt that waited has spent something before
+    attempt.input_tokens += outcome.usage.input_tokens
+    attempt.output_tokens += outcome.usage.output_tokens
+    attempt.requests += outcome.usage.requests
+    if outcome.usage.cost is not None:
+        attempt.cost = (attempt.cost or 0.0) + outcome.usage.cost
     session.add(attempt)

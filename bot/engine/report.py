@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from bot.engine.graph import End
 from bot.model.context import Manifest
-from bot.model.outcome import Usage
+from bot.model.outcome import Intent, Usage
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
-from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, inline_code, note_body
+from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, gate_body, inline_code, note_body
 from bot.store import Session, outbox, snapshots
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt
+from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Step
 
 #: ends without a step's own error, in words
@@ -36,12 +36,17 @@ class Reporter:
     def __init__(self, speaker: Speaker) -> None:
         self._speaker = speaker
 
-    def output(self, session: Session, rows: RunRows, step: Step, attempt: Attempt, bot: BotFile) -> bool:
-        """Post a step's output; False if there is none. The slot is the step's, so that it is never posted twice."""
+    def output(
+        self, session: Session, rows: RunRows, step: Step, attempt: Attempt, bot: BotFile, path: str = "/"
+    ) -> bool:
+        """Post a step's output; False if there is none. The slot is the step's, so that it is never posted twice.
+
+        `path` is that of its frame.
+        """
         return self._speaker.output(
             session,
             rows.thread,
-            _slot(rows, attempt),
+            _slot(rows, attempt, path),
             purpose=_purpose(attempt),
             text=_output(session, attempt),
             result=attempt.result,
@@ -80,6 +85,56 @@ class Reporter:
             slot = Slot(f"run/{rows.run.id}", f"reaction-{content}")
             self._speaker.reaction(
                 session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
+            )
+
+    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/") -> None:
+        """Post what people are asked. One comment a gate; `path` is that of its frame."""
+        asked = gate.options
+        self._speaker.comment(
+            session,
+            rows.thread,
+            Slot(f"run/{rows.run.id}", "gate", path, attempt.step, attempt.number),
+            purpose="gate",
+            body=gate_body(
+                name=f"r{rows.run.number}.{attempt.step}",
+                question=gate.question,
+                show=asked.get("show", ""),
+                options=list(asked.get("options", {})),
+                questions=asked.get("questions", []),
+                text=bool(asked.get("text")),
+                who=_who(gate, bot),
+                until=f"{gate.deadline:%Y-%m-%d %H:%M} UTC" if gate.deadline else "",
+                footer=_footer(rows, None),
+            ),
+            run=rows.run,
+            mentions=_mentions(rows, bot),
+        )
+
+    def intend(
+        self,
+        session: Session,
+        rows: RunRows,
+        attempt: Attempt,
+        intents: Sequence[Intent],
+        path: str = "/",
+        *,
+        waits: bool = False,
+        bot: BotFile,
+    ) -> None:
+        """Write what is to be done on GitHub for an attempt; `waits`: it goes on when that was done."""
+        slot = Slot(f"run/{rows.run.id}", "action", path, attempt.step, attempt.iteration)
+        for intent in intents:
+            self._speaker.intend(
+                session,
+                rows.thread,
+                slot,
+                intent,
+                run=rows.run,
+                attempt_id=attempt.id if waits else None,
+                mentions=_mentions(rows, bot),
+                every_mention=bot.publish.mentions == "all",
+                max_parts=bot.publish.max_parts,
+                rest="*The rest of this output is longer than this repository posts (`publish.max_parts`).*",
             )
 
     def plainly(self, session: Session, rows: RunRows) -> None:
@@ -152,12 +207,21 @@ def _failure(rows: RunRows, end: End) -> str:
     )
 
 
+def _who(gate: Gate, bot: BotFile) -> str:
+    """Who may answer, in words."""
+    who = gate.who
+    named = [f"`{login}`" for login in who.get("logins") or ()]
+    if who.get("role") or not named:
+        named.append(f"role `{who.get('role') or bot.trigger_role}`")
+    return " or ".join(named) + (", not who asked for the run" if who.get("not_requester") else "")
+
+
 def _purpose(attempt: Attempt) -> str:
     return "result" if attempt.kind == "agent" else "output"
 
 
-def _slot(rows: RunRows, attempt: Attempt) -> Slot:
-    return Slot(f"run/{rows.run.id}", _purpose(attempt), step=attempt.step, iteration=attempt.iteration)
+def _slot(rows: RunRows, attempt: Attempt, path: str = "/") -> Slot:
+    return Slot(f"run/{rows.run.id}", _purpose(attempt), path, attempt.step, attempt.iteration)
 
 
 def _output(session: Session, attempt: Attempt) -> str:

@@ -11,9 +11,10 @@ from bot.model.state import AttemptState
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import Condition
+from bot.workflows.gate_steps import Back
 from bot.workflows.paths import MISS, resolve
-from bot.workflows.routing import END, Case, Loop, Verdict
-from bot.workflows.step import EndStep, SwitchStep
+from bot.workflows.routing import END, Case, Loop, Rework, Verdict
+from bot.workflows.step import AskStep, EndStep, SwitchStep
 from bot.workflows.template import as_text
 
 #: no step: the frame ends because the step failed
@@ -80,12 +81,16 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended. `code` and `reason` are its failure's; `message` is what an `end` step says."""
+    """How an attempt ended. `code` and `reason` are its failure's; `message` is what an `end` step says.
+
+    `label` is the answer to a gate, and `reason` then what its author said.
+    """
 
     state: AttemptState
     code: str = ""
     reason: str = ""
     message: str = ""
+    label: str = ""
 
 
 def admits(condition: Condition | None, scope: Scope) -> tuple[bool, tuple[str, ...]]:
@@ -120,6 +125,9 @@ class _Crossing:
                 if self._step.end.outcome == "success":
                     return Route(END)
                 return Route(FAIL, "fail", "ended", ended.message or "the workflow ends here as failed")
+            case AttemptState.SUCCESS if isinstance(self._step, AskStep) and ended.label in self._step.options:
+                option = self._step.options[ended.label]
+                return self._back(option.rework, ended) if isinstance(option, Back) else self._go(option)
             case AttemptState.SUCCESS:
                 return self._go(self._onward())
             case AttemptState.SKIPPED:
@@ -175,6 +183,16 @@ class _Crossing:
         if self._taken.reworks[step.id] < rework.max_loops:
             return Route(rework.targets[0], "rework", reason=ended.reason)
         return self._exhausted(rework.on_exhaust, "", "")
+
+    def _back(self, to: str, ended: Ended) -> Route:
+        """A person sends the work back; as often as the step's `rework` allows, or its defaults."""
+        step = self._step
+        rework = (step.rework if isinstance(step, WorkingStep) else None) or Rework(to=to)
+        used = self._taken.reworks[step.id]
+        if used < rework.max_loops:
+            return Route(to, "rework", reason=ended.reason)
+        message = f"`{step.id}` sent the work back {used} time{'' if used == 1 else 's'} (`rework.max_loops`)"
+        return self._exhausted(rework.on_exhaust, "rework_exhausted", f"{message} and would again")
 
     def _go(self, to: str) -> Route:
         """To a step; backward only as often as the loop allows."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bot.model.ident import compact
 from bot.model.outcome import Done, Failed
 from bot.store.tables import Value
 from bot.workflows import Step
-from bot.workflows.step import SwitchStep
+from bot.workflows.step import AskStep, SwitchStep
 
 #: set by the engine before any step runs
 GOAL = "graph.goal"
@@ -50,12 +52,35 @@ def written(step: Step, outcome: Done | Failed, state: str) -> dict[str, str]:
     values = {"outcome": state, LABEL: ""}
     if isinstance(step, SwitchStep) and isinstance(outcome, Done) and isinstance(outcome.result, str):
         values[LABEL] = outcome.result
-    if step.kind == "agent" and outcome.output is not None:
+    if isinstance(step, AskStep):
+        values |= answered(outcome)
+    elif step.kind == "classify" and outcome.output is not None:
+        values[LABEL] = outcome.output
+    if step.kind in ("agent", "ask") and outcome.output is not None:
         values |= {"last_response": outcome.output, f"response.{step.id}": outcome.output}
-    if step.kind == "run":
+    if step.kind in ("run", "code"):
         values |= {"tool_stdout": outcome.stdout, "tool_stderr": outcome.stderr}
     values |= outcome.writes
     return {key: storable(text) for key, text in values.items()}
+
+
+def answered(outcome: Done | Failed) -> dict[str, str]:
+    """What an answer to a gate puts into the run context: its label, free text, a form's answers by id and question."""
+    if not isinstance(outcome, Done) or not isinstance(outcome.result, dict):
+        return {LABEL: outcome.writes.get(LABEL, "")}
+    answer = outcome.result
+    values = {LABEL: answer.get("answer") or ""}
+    if answer.get("text"):
+        values["human_response"] = answer["text"]
+    if answer.get("answers"):
+        by_question = {normal(question): answer["answers"].get(key) for key, question in answer["questions"].items()}
+        values["interview_answers"] = compact({**by_question, **answer["answers"]})
+    return values
+
+
+def normal(question: str) -> str:
+    """A question's text as a key: lower case, words joined by `_`."""
+    return "_".join(re.findall(r"\w+", question.casefold()))
 
 
 def storable(text: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 from bot import log, publish
 from bot.engine import commit
-from bot.engine.commit import Begun, Terms
+from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.graph import End
 from bot.errors import BotError, Transient, UserError
 from bot.model.clock import Clock
-from bot.model.outcome import Failed, Outcome
+from bot.model.outcome import Failed
 from bot.queue import Queue
 from bot.store import Session, Store, runs
 from bot.store.runs import RunRows
@@ -38,7 +39,7 @@ class Desk(Protocol):
         """Why the run must not start after all; None if it may. Raises `Transient` where nobody can tell now."""
         ...
 
-    async def perform(self, begun: Begun, terms: Terms) -> Outcome:
+    async def perform(self, begun: Begun, terms: Terms) -> Performed:
         """Do the step. Raises nothing but cancellation."""
         ...
 
@@ -166,13 +167,42 @@ class Workers:
                 )
             )
             return
-        begun = await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
-        while begun is not None:
-            outcome = await self._desk.perform(begun, terms)
-            begun = await self._record(begun, outcome, terms)
+        await self._side_by_side(run_id, terms)
 
-    async def _record(self, begun: Begun, outcome: Outcome, terms: Terms) -> Begun | None:
-        return await self._write(lambda session: commit.record(session, begun, outcome, terms, self._clock.now()))
+    async def _side_by_side(self, run_id: str, terms: Terms) -> None:
+        """Perform what may run at once; what an end leads to joins in, and so does what waited for a time or answer."""
+        bell = self._store.bell("answers")
+        seen = bell.count
+        advance = await self._advance(run_id, terms)
+        tasks: set[asyncio.Task[Any]] = set()
+        try:
+            while advance.begun or tasks:
+                tasks |= {asyncio.create_task(self._one(begun, terms)) for begun in advance.begun}
+                alarm: asyncio.Task[Any] = asyncio.create_task(bell.wait(seen, self._until(advance.wake)))
+                tasks.add(alarm)
+                done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                advances = [task.result() for task in done if task is not alarm]
+                if alarm in done:
+                    seen = bell.count
+                    advances.append(await self._advance(run_id, terms))
+                else:
+                    tasks.discard(alarm)
+                    alarm.cancel()
+                advance = _together(advances)
+        finally:
+            await _stopped(tasks)
+
+    def _until(self, wake: datetime | None) -> float | None:
+        return None if wake is None else max(0.0, (wake - self._clock.now()).total_seconds())
+
+    async def _one(self, begun: Begun, terms: Terms) -> Advance:
+        return await self._record(begun, await self._desk.perform(begun, terms), terms)
+
+    async def _advance(self, run_id: str, terms: Terms) -> Advance:
+        return await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
+
+    async def _record(self, begun: Begun, performed: Performed, terms: Terms) -> Advance:
+        return await self._write(lambda session: commit.record(session, begun, performed, terms, self._clock.now()))
 
     async def _abandon(self, run_id: str, *, cancelled: bool) -> None:
         await self._write(
@@ -192,6 +222,23 @@ class Workers:
                 _log.error("store_refuses", reason=str(error))
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def _together(advances: Sequence[Advance]) -> Advance:
+    """What several ends led to; the newest says when to look again."""
+    begun = tuple(one for advance in advances for one in advance.begun)
+    return Advance(begun, advances[-1].wake if advances else None)
+
+
+async def _stopped(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel what is left and wait for it; what it raises on the way out is the cancellation's."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.exception()
 
 
 def _stopping() -> bool:

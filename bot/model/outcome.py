@@ -50,6 +50,23 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool that a model made, for the run context's `episode_summary`.
+
+    `how` it went: `done`, `failed` (the tool said so), `repeated` (answered from an earlier call like it), `refused`
+    (by a person), `over_budget`, `malformed` (the arguments did not fit; nothing ran). `digest` is SHA-256 (hex) over
+    the arguments as compact JSON with sorted keys; sizes are bytes of UTF-8, `seconds` the time that the tool took.
+    """
+
+    tool: str
+    how: Literal["done", "failed", "repeated", "refused", "over_budget", "malformed"]
+    digest: str = ""
+    arguments_bytes: int = 0
+    answer_bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The step did its work. `output` is what may be posted (None: nothing), `result` its JSON."""
 
@@ -63,6 +80,8 @@ class Done:
     model: str = ""
     writes: dict[str, str] = field(default_factory=dict)
     intents: tuple[Intent, ...] = ()
+    #: the tools that a model called, in the order in which the calls ended
+    episode: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +99,8 @@ class Failed:
     model: str = ""
     #: run-context entries that stand whatever the outcome: why an extraction failed
     writes: dict[str, str] = field(default_factory=dict)
+    #: the tools that a model called before it failed
+    episode: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bot.finding import Finding
@@ -70,6 +70,30 @@ def configuration_body(
     table = "\n".join(["| where | what | hint |", "|---|---|---|", *rows]) if rows else ""
     tip = "<sub>`threadsmith validate` finds the same on your machine</sub>" if rows else ""
     return _stack(f"**{named}{at} cannot be used**", table, tip)
+
+
+def gate_body(
+    *,
+    name: str,
+    question: str,
+    show: str = "",
+    options: Sequence[str] = (),
+    questions: Sequence[Mapping[str, Any]] = (),
+    text: bool = False,
+    who: str = "",
+    until: str = "",
+    footer: Footer | None = None,
+) -> str:
+    """A question to people: what is asked and about what, what can be answered, by whom and until when."""
+    asked = f"**{inline_code(name)} asks: {_line(question)}**"
+    lines = [f"- {inline_code(option)}" for option in options]
+    for one in questions:
+        choices = f" ({', '.join(map(inline_code, one['options']))})" if one["options"] else f" ({one['type']})"
+        lines.append(f"- {inline_code(one['id'])}: {_line(one['question'])}{choices if one['required'] else ''}")
+    if text:
+        lines.append("- or an answer in your own words")
+    tail = " · ".join(piece for piece in (f"Who may answer: {who}" if who else "", f"open until {until}") if piece)
+    return _stack(asked, show.strip() + closing(show.strip()), "\n".join(lines), f"<sub>{tail}</sub>", footer)
 
 
 def note_body(text: str, *, footer: Footer | None = None) -> str:

@@ -7,20 +7,29 @@ pydantic-ai nor a provider's SDK.
 from __future__ import annotations
 
 from bot.runners.call import Call, Limits, Runner
+from bot.runners.kept import Lost, awaiting
 from bot.runners.providers import PROVIDERS, ModelName, Providers, default_model
 from bot.runners.select import KINDS, Runners
+from bot.runners.tool import Bound, Tool, ToolAnswer
+from bot.runners.toolbox import Waiting
 from bot.runners.window import UNKNOWN_TOKENS, context_window, has_price, prompt_bound
 
 __all__ = [
     "KINDS",
     "PROVIDERS",
     "UNKNOWN_TOKENS",
+    "Bound",
     "Call",
     "Limits",
+    "Lost",
     "ModelName",
     "Providers",
     "Runner",
     "Runners",
+    "Tool",
+    "ToolAnswer",
+    "Waiting",
+    "awaiting",
     "context_window",
     "default_model",
     "has_price",

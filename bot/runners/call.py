@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from bot.model.outcome import Outcome
+from bot.runners.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,10 @@ class Limits:
     seconds: float
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One question to one agent: a fresh conversation without memory.
@@ -32,6 +37,13 @@ class Call:
     exactly `env`. `agent` is the roster's name for it, for logs and messages. `schema` is the JSON Schema of the result
     that is wanted: a model that has structured output is held to it (`Done.result` then holds what it gave, unchecked),
     any other call is as it would be without.
+
+    `tools` are what the model may call. What they answer passes through `redact` before the model or anybody sees it.
+
+    A call that stopped before a tool with `approval` ended in `Wait(what="approval")`; given again, to this or another
+    process, with its `kept` as `resumed`, it goes on there. `approved` answers the calls that waited, by their id (see
+    `awaiting`): True, or a refusal: False, or its reason in words. `limits` are again those of the whole call: what was
+    spent before the stop counts against them, while `usage` of each outcome is what was spent since the last one.
     """
 
     system: str
@@ -46,6 +58,10 @@ class Call:
     env: Mapping[str, str] = field(default_factory=dict)
     agent: str = ""
     schema: Mapping[str, Any] | None = None
+    tools: tuple[Tool, ...] = ()
+    redact: Callable[[str], str] = field(default=_as_it_is, repr=False)
+    resumed: bytes | None = field(default=None, repr=False)
+    approved: Mapping[str, bool | str] = field(default_factory=dict)
 
 
 class Runner(Protocol):

@@ -34,8 +34,12 @@ class Exec:
 
         Codes: `agent_failed` (non-zero exit), `agent_missing` (no such program), `timeout`, `empty_answer`, and those
         of a command that cannot be. Nothing is known of what a program spends, so of the limits only the time binds it.
-        Raises OperatorError where the instance cannot start processes.
+        Raises OperatorError where the instance cannot start processes. A program has no tools of ours:
+        `tools_unsupported`.
         """
+        if call.tools:
+            message = f"`{call.argv[0]}` is a program, and a program cannot be given tools"
+            return Failed("tools_unsupported", message, "remove `tools`, or use a `model`", model=_model(call))
         if call.cwd is not None:
             return await self._run(call, call.cwd)
         folder = await asyncio.to_thread(tempfile.TemporaryDirectory)

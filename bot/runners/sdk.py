@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
-from pydantic_ai import Agent, NativeOutput, StructuredDict
+from pydantic_ai import Agent, DeferredToolRequests, NativeOutput, StructuredDict
 from pydantic_ai._framing import second_model_prompt
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, create_async_httpx2_client
@@ -24,10 +24,12 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from bot.runners.call import Call, Limits
 from bot.runners.providers import ModelName, Providers
+from bot.runners.toolset import RETRIES
 from bot.runners.window import has_price
 
 CONNECT_SECONDS = 10.0
@@ -62,19 +64,23 @@ def build(model: ModelName, providers: Providers, http: httpx2.AsyncClient) -> M
     return OpenAIChatModel(model.name, provider=provider)
 
 
-def agent(model: Model, call: Call) -> Agent[None, Any]:
+def agent(model: Model, call: Call, toolset: AbstractToolset[None] | None = None) -> Agent[None, Any]:
     """A fresh agent that answers in text, or in an envelope where a result is wanted and the model has that natively.
 
-    Nothing is asked twice on our account: a bad answer is the step's matter.
+    Nothing is asked twice on our account: a bad answer is the step's matter. With tools, what it gives may also be the
+    calls that wait for a person.
     """
     native = call.schema is not None and model.profile.get("supports_json_schema_output", False)
+    answer: Any = NativeOutput(_envelope(call.schema), template=False) if native and call.schema else str
     return Agent(
         model,
-        output_type=NativeOutput(_envelope(call.schema), template=False) if native and call.schema else str,
+        output_type=answer if toolset is None else [answer, DeferredToolRequests],
+        toolsets=[] if toolset is None else [toolset],
         name=call.agent or "agent",
         deps_type=type(None),
         instructions=call.system or None,
-        retries={"tools": 1, "output": 0},
+        # a model that calls what is not there is told so; its requests are what bounds it
+        retries={"tools": RETRIES, "output": 0},
     )
 
 

@@ -5,6 +5,7 @@ made of them.
 """
 
 from bot.steps.agent import perform_agent
+from bot.steps.code import perform_code
 from bot.steps.diff import Diff, read_diff
 from bot.steps.notify import notify_result, perform_notify
 from bot.steps.posts import not_done
@@ -19,6 +20,7 @@ __all__ = [
     "not_done",
     "notify_result",
     "perform_agent",
+    "perform_code",
     "perform_notify",
     "perform_pull_request",
     "perform_review",

@@ -13,7 +13,7 @@ from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 
 from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
-from bot.store.tables import Attempt, Dispatch, Frame, Run, Snapshot, Thread, Value
+from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 
 @dataclass(slots=True)
@@ -26,8 +26,13 @@ class RunRows:
     snapshot: Snapshot
     frames: list[Frame]
     attempts: list[Attempt]
-    #: of each key the newest value of every step that wrote it, oldest first
+    #: of each key the newest value of every step that wrote it in each frame, oldest first
     values: list[Value] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    #: by attempt: what is posted for one that waits for it
+    posts: dict[str, list[Outbox]] = field(default_factory=dict)
+    artifacts: list[Artifact] = field(default_factory=list)
+    exports: list[Export] = field(default_factory=list)
 
     @property
     def root(self) -> Frame:
@@ -59,6 +64,7 @@ def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str 
             ),
         ),
     )
+    _due(session, now)
     run = session.exec(
         select(Run)
         .where(
@@ -80,9 +86,21 @@ def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str 
     return run.id
 
 
+def _due(session: Session, now: datetime) -> None:
+    """Runs that waited until a time that has come go to the front of their threads."""
+    waited = select(Run).where(Run.state == RunState.WAITING, col(Run.not_before) <= now)
+    for run in session.exec(waited).all():
+        run.state = follow(run.state, RunState.QUEUED)
+        run.front = 1
+        run.not_before = None
+        session.add(run)
+    session.flush()
+
+
 def next_due(session: Session) -> datetime | None:
     """When the earliest run that waits for a time may go on."""
-    return session.exec(select(func.min(Run.not_before)).where(Run.state == RunState.QUEUED)).one()
+    states = [RunState.QUEUED, RunState.WAITING]
+    return session.exec(select(func.min(Run.not_before)).where(col(Run.state).in_(states))).one()
 
 
 def rows(session: Session, run_id: str) -> RunRows:
@@ -96,12 +114,30 @@ def rows(session: Session, run_id: str) -> RunRows:
         frames=list(session.exec(select(Frame).where(Frame.run_id == run_id).order_by(col(Frame.id)))),
         attempts=list(session.exec(select(Attempt).where(Attempt.run_id == run_id).order_by(col(Attempt.id)))),
         values=newest_values(session, run_id),
+        gates=list(session.exec(select(Gate).where(Gate.run_id == run_id).order_by(col(Gate.id)))),
+        posts=posts(session, run_id),
+        artifacts=list(session.exec(select(Artifact).where(Artifact.run_id == run_id).order_by(col(Artifact.id)))),
+        exports=list(session.exec(select(Export).where(Export.run_id == run_id).order_by(col(Export.revision)))),
     )
 
 
+def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
+    """By attempt: what is to be done on GitHub for those of a run that wait for it."""
+    found: dict[str, list[Outbox]] = {}
+    for row in session.exec(
+        select(Outbox).where(Outbox.run_id == run_id, col(Outbox.attempt_id).is_not(None)).order_by(col(Outbox.id))
+    ):
+        found.setdefault(row.attempt_id or "", []).append(row)
+    return found
+
+
 def newest_values(session: Session, run_id: str) -> list[Value]:
-    """The run context: of each key the newest value of every step that wrote it, oldest first."""
-    newest = select(func.max(col(Value.id))).where(Value.run_id == run_id).group_by(col(Value.key), col(Value.step))
+    """The run context: of each key the newest value of every step that wrote it in each frame, oldest first."""
+    newest = (
+        select(func.max(col(Value.id)))
+        .where(Value.run_id == run_id)
+        .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
+    )
     return list(session.exec(select(Value).where(col(Value.id).in_(newest)).order_by(col(Value.id))))
 
 
@@ -166,6 +202,15 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
         release(session, run, now)
         taken.append(run.id)
     return taken
+
+
+def wait(session: Session, run: Run, until: datetime | None) -> None:
+    """Put a run away until somebody or something answers, or until a time. It holds no worker, lease or turn."""
+    run.state = follow(run.state, RunState.WAITING)
+    run.lease_owner = run.lease_until = None
+    run.not_before = until
+    session.add(run)
+    ring(session, "queue")
 
 
 def release(session: Session, run: Run, now: datetime, not_before: datetime | None = None) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PrivateAttr, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from bot.workflows.agent import Agent, Budget, Retry
 from bot.workflows.conditions import Condition
@@ -45,10 +47,14 @@ class BaseStep(Node):
 
     _agent: Agent | None = PrivateAttr(default=None)
     _defaults: Defaults = PrivateAttr(default_factory=Defaults)
+    _waits: bool = PrivateAttr(default=False)
 
-    def settle(self, defaults: Defaults, agent: Agent | None = None) -> None:
-        """Tell the step what holds where it says nothing; once, when the configuration is put together."""
-        self._defaults, self._agent = defaults, agent
+    def settle(self, defaults: Defaults, agent: Agent | None = None, *, waits: bool = False) -> None:
+        """Tell the step what holds where it says nothing; once, when the configuration is put together.
+
+        `waits`: a gate, a `wait` or an approval stands in it.
+        """
+        self._defaults, self._agent, self._waits = defaults, agent, waits
 
     @property
     def kind(self) -> str:
@@ -58,6 +64,15 @@ class BaseStep(Node):
     def condition(self) -> Condition | None:
         """`when`, read; None where the step is never skipped."""
         return self._conditions.get(("when",))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema without the keys that mean nothing to the kind."""
+        made = handler(schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        for key in [key for key in properties if key in MODIFIERS and cls.KIND not in MODIFIERS[key]]:
+            del properties[key]
+        return made
 
     @model_validator(mode="after")
     def _means_something(self) -> BaseStep:
@@ -102,6 +117,8 @@ class WorkingStep(BaseStep):
         None, alias="on_interrupt", description="what is done where the process died while it ran (`rerun`)"
     )
 
+    _element: WorkingStep | None = PrivateAttr(default=None)
+
     @model_validator(mode="after")
     def _one_way_on(self) -> WorkingStep:
         if self.next is not None and self.decide is not None:
@@ -113,6 +130,15 @@ class WorkingStep(BaseStep):
             reason = "has its own cases" if self.decide is not None else "needs `decide`"
             raise fault("modifier", f"`transitions` means nothing here: {reason}", "remove it, or add `decide: path`")
         return self
+
+    @property
+    def element(self) -> Self:
+        """The step as it runs for one element of its `each`: without what is said about the whole."""
+        if self._element is None:
+            nothing: dict[str, Any] = dict.fromkeys(("each", "when", "next", "decide", "own_loop"))
+            self._element = self.model_copy(update={**nothing, "transitions": {}})
+            self._element._conditions = {}
+        return cast("Self", self._element)
 
     @property
     def timeout(self) -> float:
@@ -149,6 +175,11 @@ class WorkingStep(BaseStep):
     def format(self) -> Format:
         """How the output is posted."""
         return self.own_format or self.FORMAT
+
+    @property
+    def concurrency(self) -> int:
+        """Elements of its `each` that are under way at once: one after the other where people are waited for."""
+        return 1 if self.each is None or self._waits else self.each.concurrency
 
     @property
     def loop(self) -> Loop:

@@ -21,6 +21,8 @@ from bot.workflows.template import Fault, Template, Token
 
 #: templates of one file and of the prompts it names
 TOKENS_IN_FILE_MAX = 1000
+#: keys of a step that are looked at once, for all elements of its `each` together
+_ONCE = frozenset({"when", "each", "next", "decide", "transitions", "loop"})
 #: arguments of a command that may stand before a template
 ENTRIES_BEFORE_MAX = 256
 
@@ -46,29 +48,27 @@ class Binding:
         """Set marks and templates of `node`, which stands at `path`, and of everything in it."""
         node._mark = self._document.key_mark(path)
         each = getattr(node, "each", None)
-        if not isinstance(each, Each):
-            self._bind(node, path)
-            return
-        before = self._items
-        self._items = (*before, each.name)
-        self._bind(node, path)
-        self._items = before
-
-    def _bind(self, node: Node, path: Path) -> None:
-        for name, field in type(node).model_fields.items():
+        around = self._items
+        within = (*around, each.name) if isinstance(each, Each) else around
+        fields = type(node).model_fields
+        for name in fields:
             if name not in node.model_fields_set:
                 continue
+            field = fields[name]
             key = field.alias or name
             at = (*path, key)
             node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
+            self._items = around if key in _ONCE else within
             self._value(node, getattr(node, name), at, (key,), slot)
+        self._items = around
         if isinstance(node, (Result, Export)) and node.file is not None:
             self._schema_file(node, node.file, (*path, "schema"))
 
     def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
         match value:
             case Node():
+                node._parts.append(value)
                 self.bind(value, at)
             case dict():
                 for key, item in value.items():

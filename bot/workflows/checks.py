@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping
 
 from bot.workflows.agent import Agent
 from bot.workflows.bot_file import BotFile
+from bot.workflows.call_checks import check_calls, check_export
 from bot.workflows.findings import Findings, nearest
+from bot.workflows.frames import Frames
 from bot.workflows.mark import Mark
 from bot.workflows.reference_checks import check_references
+from bot.workflows.roster import Roster
 from bot.workflows.route_checks import check_routes
-from bot.workflows.routes import Graph
-from bot.workflows.step import AgentStep
+from bot.workflows.step import Step
 from bot.workflows.workflow import REQUEST_WORDS, Workflow
+
+#: what every thread has as commands; a test holds the table of them to it
+COMMANDS = frozenset({"help", "status", "cancel", "pin", "unpin", "pins", "why", "config"})
 
 
 def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[Workflow], findings: Findings) -> None:
@@ -27,28 +32,32 @@ def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[W
             findings.error(mark, "duplicate_name", f"`{name}` names two things", hint)
         else:
             seen[name] = ("a workflow", workflow.mark)
+    for name, (what, mark) in seen.items():
+        if name in COMMANDS:
+            message = f"a mention of `{name}` is the built-in command, not {what} of that name"
+            findings.warning(mark, "shadowed", message, "rename it, so that people can ask for it")
     if bot.default not in seen and "default" in bot.model_fields_set:
         message = f"`default` names no agent and no workflow: `{bot.default}`"
         findings.error(bot.mark_of("default"), "unknown_default", message, nearest(bot.default, seen))
 
 
-def check_workflow(workflow: Workflow, agents: Mapping[str, Agent], findings: Findings) -> None:
-    """Words of its signature, ids, agents, routes and references of one workflow."""
+def check_workflow(workflow: Workflow, roster: Roster, findings: Findings) -> None:
+    """Words of its signature, ids, routes, references, and what its steps call, of one workflow."""
     _check_words(workflow, findings)
-    seen: set[str] = set()
-    for step in workflow.steps:
+    seen: dict[str, Step] = {}
+    for step in workflow.every_step:
         if findings.full:
             return
         if step.id in seen:
-            hint = "ids are unique in a workflow"
+            hint = f"ids are unique in a workflow, nested steps counted; the other stands in {seen[step.id].mark}"
             findings.error(step.mark_of("id"), "duplicate_id", f"two steps have the id `{step.id}`", hint)
-        seen.add(step.id)
-        if isinstance(step, AgentStep) and step.agent not in agents:
-            message = f"there is no agent `{step.agent}`"
-            findings.error(step.mark_of("agent"), "unknown_agent", message, nearest(step.agent, agents))
-    graph = Graph(workflow)
-    check_routes(workflow, graph, findings)
-    check_references(workflow, graph, agents, findings)
+        else:
+            seen[step.id] = step
+    frames = Frames(workflow)
+    check_routes(workflow, frames, findings)
+    check_references(workflow, frames, roster, findings)
+    check_calls(workflow, frames, roster, findings)
+    check_export(workflow, frames, findings)
 
 
 def _check_words(workflow: Workflow, findings: Findings) -> None:

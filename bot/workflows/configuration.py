@@ -12,16 +12,20 @@ from bot.errors import ConfigurationError
 from bot.finding import Finding
 from bot.model.role import Role
 from bot.workflows.agent import Agent, Budget
+from bot.workflows.base_step import WorkingStep
 from bot.workflows.binding import Binding
 from bot.workflows.bot_file import BotFile
+from bot.workflows.call_checks import check_use
 from bot.workflows.checks import check_names, check_workflow
 from bot.workflows.defaults import Defaults
 from bot.workflows.findings import Findings
 from bot.workflows.loader import load as load_yaml
 from bot.workflows.mark import Mark
 from bot.workflows.node import Node
+from bot.workflows.roster import Roster
 from bot.workflows.shape import validate
-from bot.workflows.step import AgentStep
+from bot.workflows.step import AgentStep, AskingStep
+from bot.workflows.waiting import waits
 from bot.workflows.workflow import Workflow
 
 BOT_FILE = ".github/bot.yml"
@@ -85,14 +89,15 @@ def check(
         return None, findings.sorted()
     check_names(bot, agents, declared, findings)
     workflows = {workflow.called: workflow for workflow in declared}
-    used = {step.agent for workflow in declared for step in workflow.steps if isinstance(step, AgentStep)}
+    resources = getattr(bot, "resources", {})
     implied = {name: _one_step(name, agent) for name, agent in agents.items()}
+    for workflow in (*declared, *implied.values()):
+        _settle(workflow, agents, workflows)
+    check_use(workflows, findings)
+    used = {step.asked for workflow in declared for step in workflow.every_step if isinstance(step, AskingStep)}
+    roster = Roster(agents, workflows, resources)
     for workflow in (*declared, *(one for name, one in implied.items() if name not in used)):
-        check_workflow(workflow, agents, findings)
-        for step in workflow.steps:
-            step.settle(workflow.defaults, agents.get(step.agent) if isinstance(step, AgentStep) else None)
-    for name, one in implied.items():
-        one.steps[0].settle(one.defaults, agents[name])
+        check_workflow(workflow, roster, findings)
     found = findings.sorted()
     if any(finding.severity == "error" for finding in found):
         return None, found
@@ -164,6 +169,16 @@ def _misnamed(files: Mapping[str, str], findings: Findings) -> None:
     for file in files:
         if file == ".github/bot.yaml" or (file.startswith(WORKFLOWS) and file.endswith(".yaml")):
             findings.warning(Mark(file), "ignored_file", "the file is not read", "let its name end in `.yml`")
+
+
+def _settle(workflow: Workflow, agents: Mapping[str, Agent], workflows: Mapping[str, Workflow]) -> None:
+    """Tell every step what holds where it says nothing."""
+    for step in workflow.every_step:
+        may_wait = isinstance(step, WorkingStep) and step.each is not None and waits(step, agents, workflows)
+        step.settle(workflow.defaults, waits=may_wait)
+        if isinstance(step, AskingStep):
+            # whom a `classify` asks may stand in the defaults
+            step.settle(workflow.defaults, agents.get(step.asked), waits=may_wait)
 
 
 def _one_step(name: str, agent: Agent) -> Workflow:

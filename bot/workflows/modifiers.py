@@ -1,7 +1,7 @@
 """Which kind of step takes which key: the one table behind the checks, the error texts and the documentation.
 
-It is that of the design's page *The repository YAML*, whole. What a kind's model does not have yet is refused as not
-available; what the kind never takes is refused as meaning nothing there.
+It is that of the design's page *The repository YAML*, whole. What a kind's model has by descent and the table does not
+give it is refused as meaning nothing there, and is no part of the JSON Schema.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from bot.workflows.findings import listing
 
-#: every kind of the language; those without a class come with a later version
+#: every kind of the language
 KINDS = (
     *("agent", "run", "code", "ask", "classify", "review", "notify", "connector", "pull_request"),
     *("uses", "parallel", "steps", "switch", "wait", "end"),

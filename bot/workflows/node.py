@@ -138,6 +138,7 @@ class Node(BaseModel):
     _marks: dict[tuple[str | int, ...], Mark] = PrivateAttr(default_factory=dict)
     _templates: dict[tuple[str | int, ...], Template] = PrivateAttr(default_factory=dict)
     _conditions: dict[tuple[str | int, ...], Condition] = PrivateAttr(default_factory=dict)
+    _parts: list[Node] = PrivateAttr(default_factory=list)
 
     @property
     def mark(self) -> Mark:
@@ -155,3 +156,7 @@ class Node(BaseModel):
     def templates(self) -> Iterable[tuple[tuple[str | int, ...], Template]]:
         """Every parsed text of this mapping's own fields."""
         return self._templates.items()
+
+    def parts(self) -> Iterable[Node]:
+        """The mappings of the YAML right within this one, in the order of its fields."""
+        return self._parts

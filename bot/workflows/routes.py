@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import Condition
+from bot.workflows.gate_steps import AskStep, Back
 from bot.workflows.routing import END, Loop, Rework, Verdict
 from bot.workflows.step import EndStep, Step, SwitchStep
 from bot.workflows.workflow import Workflow
@@ -23,7 +24,8 @@ class Via(StrEnum):
     TRANSITION = "transition"  # a value of `decide`
     SKIPPED = "skipped"  # `when` of the step was false
     MISMATCH = "mismatch"  # `on_mismatch: id`
-    REWORK = "rework"  # `rework.to`
+    OPTION = "option"  # an answer of a gate
+    REWORK = "rework"  # `rework.to`, or an answer that sends work back
     EXHAUSTED = "exhausted"  # `on_exhaust` of a loop or rework
     END = "end"  # a step of kind `end`
 
@@ -32,7 +34,7 @@ class Via(StrEnum):
 class Edge:
     """One route from a step. `target` None is the end of the frame.
 
-    `label` is the value of a transition; `backward` routes lead to the step itself or to one above it and are counted
+    `label` is the value of a transition or the answer of a gate; `backward` routes lead to the step itself or to one above it and are counted
     by the step's `loop`, those of `REWORK` by its `rework`.
     """
 
@@ -46,23 +48,35 @@ class Edge:
     key: tuple[str | int, ...] = ()
 
 
-def targets(workflow: Workflow, step: Step) -> tuple[Edge, ...]:
+def targets(row: Workflow | Sequence[Step], step: Step) -> tuple[Edge, ...]:
     """Every route of a step, in the order in which they are tried."""
-    return Graph(workflow).edges(step.id)
+    return Graph(row).edges(step.id)
 
 
 class Graph:
-    """The routes of one frame. Ids that lead nowhere are left out of `reach`; edges to them are there to be checked."""
+    """The routes of one frame: of a workflow's own steps, or of a row of steps within one.
 
-    def __init__(self, workflow: Workflow) -> None:
-        self._steps = workflow.steps
+    Ids that lead nowhere are left out of `leads_to`; edges to them are there to be checked. Where the frame `repeats`,
+    its end leads to its beginning.
+    """
+
+    def __init__(self, row: Workflow | Sequence[Step], *, repeats: bool = False) -> None:
+        self._steps = row.steps if isinstance(row, Workflow) else tuple(row)
         self._at: dict[str, int] = {}
-        for index, step in enumerate(workflow.steps):
+        for index, step in enumerate(self._steps):
             self._at.setdefault(step.id, index)
         self._edges: dict[str, tuple[Edge, ...]] = {}
-        for index, step in enumerate(workflow.steps):
+        for index, step in enumerate(self._steps):
             self._edges.setdefault(step.id, tuple(self._routes(index, step)))
-        self._reach = self._closure()
+        self._reach = self._closure(repeats)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The steps of the frame, in file order."""
+        return tuple(self._at)
+
+    def __contains__(self, step_id: object) -> bool:
+        return step_id in self._at
 
     def edges(self, step_id: str) -> tuple[Edge, ...]:
         """Every route of a step, in the order in which they are tried; none for an unknown id."""
@@ -102,27 +116,60 @@ class Graph:
         mask = self._reach[0] | 1
         return frozenset(one for one, index in self._at.items() if mask >> index & 1)
 
-    def _closure(self) -> list[int]:
-        """For each step the steps behind it, as the bits of a number."""
-        direct = []
-        for step in self._steps:
-            mask = 0
-            for edge in self._edges[step.id]:
-                if edge.target in self._at:
-                    mask |= 1 << self._at[edge.target]
-            direct.append(mask)
-        behind = list(direct)
-        changed = True
-        while changed:
-            changed = False
-            for index in reversed(range(len(behind))):
-                mask = rest = direct[index]
-                while rest:
-                    low = rest & -rest
-                    mask |= behind[low.bit_length() - 1]
-                    rest ^= low
-                if mask != behind[index]:
-                    behind[index], changed = mask, True
+    def _closure(self, repeats: bool) -> list[int]:
+        """For each step the steps behind it, as the bits of a number.
+
+        Steps that lead to each other form a component (Tarjan 1972, without recursion); a component is closed when
+        those behind it are, so that each edge is looked at once, however the routes lead back and forth.
+        """
+        at, count = self._at, len(self._steps)
+        ways = [
+            [at[to] for edge in self._edges[step.id] if (to := edge.target) in at and to is not None]
+            + ([0] if repeats and any(edge.target is None for edge in self._edges[step.id]) else [])
+            for step in self._steps
+        ]
+        behind = [0] * count
+        number = [0] * count  # the order in which steps were come to, from 1
+        lowest = [0] * count
+        held: list[int] = []
+        is_held = [False] * count
+        seen = 0
+        for root in range(count):
+            if number[root]:
+                continue
+            walk: list[tuple[int, Iterator[int]]] = []
+            todo: int | None = root
+            while todo is not None or walk:
+                if todo is not None:
+                    seen += 1
+                    number[todo] = lowest[todo] = seen
+                    held.append(todo)
+                    is_held[todo] = True
+                    walk.append((todo, iter(ways[todo])))
+                here, rest = walk[-1]
+                todo = None
+                for other in rest:
+                    if not number[other]:
+                        todo = other
+                        break
+                    if is_held[other]:
+                        lowest[here] = min(lowest[here], number[other])
+                if todo is not None:
+                    continue
+                walk.pop()
+                if walk:
+                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[here])
+                if lowest[here] != number[here]:
+                    continue
+                place = held.index(here) if held[-1] != here else len(held) - 1
+                component, held[place:] = held[place:], []
+                mask = 0
+                for one in component:
+                    is_held[one] = False
+                    for other in ways[one]:
+                        mask |= 1 << other | behind[other]
+                for one in component:
+                    behind[one] = mask
         return behind
 
     def _edge(
@@ -144,7 +191,7 @@ class Graph:
         return self._edge(index, following, via)
 
     def _default(self, index: int, step: Step) -> Edge:
-        if isinstance(step, EndStep):
+        if isinstance(step, EndStep) or (isinstance(step, AskStep) and step.options):
             return self._order(index)
         if not isinstance(step, SwitchStep) and isinstance(step.next, str):
             return self._edge(index, step.next, Via.NEXT, ("next",))
@@ -166,7 +213,7 @@ class Graph:
             if mismatch not in ("fail", "retry"):
                 own.append(self._edge(index, mismatch, Via.MISMATCH, ("result", "on_mismatch")))
         yield from own
-        if any(edge.backward for edge in own):
+        if any(edge.backward and edge.via is not Via.REWORK for edge in own):
             yield from self._exhausted(index, step.loop, ("loop", "on_exhaust"))
         if not isinstance(step, SwitchStep) and step.rework is not None:
             several = not isinstance(step.rework.to, str)
@@ -177,6 +224,15 @@ class Graph:
 
     def _ways_on(self, index: int, step: Step) -> Iterator[Edge]:
         assert not isinstance(step, EndStep)
+        if isinstance(step, AskStep) and step.options:
+            for label, option in step.options.items():
+                if isinstance(option, Back):
+                    yield self._edge(index, option.rework, Via.REWORK, ("options", label, "rework"), label=label)
+                else:
+                    yield self._edge(index, option, Via.OPTION, ("options", label), label=label)
+            if step.text:
+                yield self._default(index, step)
+            return
         for place, case in enumerate(step.cases):
             if case.when is not None:
                 key: tuple[str | int, ...] = (*_list_key(step), place, "to")

@@ -9,6 +9,8 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
+from bot.workflows.base_step import BaseStep
+from bot.workflows.bot_file import BotFile
 from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, nearest
 from bot.workflows.loader import Document, Path
 from bot.workflows.modifiers import KINDS, taken_by, takers
@@ -29,6 +31,25 @@ _EXPECTED = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
+}
+#: words of other workflow languages, by what is written here instead
+_OF_STEPS = {
+    "if": "write `when: …`, in CEL and without `${{ }}`",
+    "needs": "steps run in the order of the file; another order is written with `next`",
+    "depends_on": "steps run in the order of the file; another order is written with `next`",
+    "with": "write `inputs: …`",
+    "name": "write `id: …`, in lower-case letters, digits and `_`",
+    "runs-on": "steps run where the bot runs; remove it",
+    "timeout-minutes": "write `timeout: 5m`",
+    "continue-on-error": "write `next: [{when: \"outcome == 'fail'\", to: id}, {to: id}]`",
+    "working-directory": "write `cd folder && …` in the command",
+    "env": "variables belong to a command: `env` of a step of kind `run` or `code`, or of an `exec` input",
+}
+_OF_FILES = {
+    "jobs": "a workflow has `steps`, one after the other; side by side they run in a step of kind `parallel`",
+    "runs-on": "steps run where the bot runs; remove it",
+    "env": "variables of every command stand in `workspace: {env: {NAME: value}}`",
+    "permissions": "what the bot may do is set where the App is installed; remove it",
 }
 _QUOTED = re.compile(r"'([^']*)'")
 
@@ -77,10 +98,12 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
             options = _QUOTED.findall(str(context.get("expected", "")))
             hint = meant(value, options) if isinstance(value, str) else ""
             finding = "option", f"expected one of {listing(options)}, got {describe(value)}", hint
+        case "type_mismatch":
+            finding = kind, f"{_named(path)}{context['text']}", context["hint"]
         case _ if "text" in context:
             finding = kind, context["text"], context["hint"]
         case _ if kind in _EXPECTED:
-            finding = _type_mismatch(_EXPECTED[kind], value)
+            finding = _type_mismatch(path, _EXPECTED[kind], value)
         case "too_short" | "string_too_short":
             finding = "empty", f"`{path[-1]}` is empty", "give it a value or remove the key"
         case _:
@@ -88,13 +111,21 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
     findings.error(mark, *finding)
 
 
-def _type_mismatch(expected: str, value: Any) -> tuple[str, str, str]:
+def _named(path: Path) -> str:
+    """The beginning of a message about the value at `path`: its key, or the list that it is an entry of."""
+    keys = [part for part in path if isinstance(part, str)]
+    if not keys:
+        return ""
+    return f"`{keys[-1]}`: " if path[-1] == keys[-1] else f"an entry of `{keys[-1]}`: "
+
+
+def _type_mismatch(path: Path, expected: str, value: Any) -> tuple[str, str, str]:
     hint = (
         "put it in quotes if it is meant as text" if expected == "text" and not isinstance(value, (dict, list)) else ""
     )
     if value is None:
         hint = "give it a value or remove the key"
-    return "type_mismatch", f"expected {expected}, got {describe(value)}", hint
+    return "type_mismatch", f"{_named(path)}expected {expected}, got {describe(value)}", hint
 
 
 def _bound(context: Mapping[str, Any], message: str) -> str:
@@ -192,15 +223,19 @@ def _unknown_key(model: type[Node], data: Any, path: Path) -> tuple[str, str, st
     noun = _noun(owner)
     if key in owner.LATER:
         return "not_available", f"`{key}` of {noun} is not available yet", "remove it; it comes with a later version"
-    if owner in STEP_TYPES and (kinds := takers(key)):
-        if owner.KIND in kinds:
-            return (
-                "not_available",
-                f"`{key}` of {noun} is not available yet",
-                "remove it; it comes with a later version",
-            )
-        return "modifier", f"`{key}` means nothing to {noun}", f"it is for {taken_by(key)}"
-    return "unknown_key", f"`{key}` is not a key of {noun}", nearest(key, _keys(owner))
+    if owner in STEP_TYPES and takers(key):
+        hint = f"it is for {taken_by(key)}"
+        return "modifier", f"`{key}` means nothing to {noun}", _OF_STEPS["env"] if key == "env" else hint
+    return "unknown_key", f"`{key}` is not a key of {noun}", _foreign(key, owner) or nearest(key, _keys(owner))
+
+
+def _foreign(key: str, owner: type[Node]) -> str:
+    """What a word of other workflow languages is called here."""
+    if issubclass(owner, BaseStep):
+        return _OF_STEPS.get(key, "")
+    if key == "env" and owner is not BotFile:
+        return "variables belong to a command: `env` of a step of kind `run` or `code`, or of an `exec` input"
+    return _OF_FILES.get(key, "")
 
 
 def _step_kind(data: Any) -> tuple[str, str, str]:
@@ -210,8 +245,6 @@ def _step_kind(data: Any) -> tuple[str, str, str]:
     kinds = kinds_of(data)
     if len(kinds) > 1:
         return "step_kind", f"a step does one thing, this one has {listing(kinds)}", "make two steps of it"
-    if kinds:
-        return "not_available", f"steps of kind `{kinds[0]}` are not available yet", f"now there are {available}"
     close = [hint for key in data if (hint := meant(str(key), KINDS))]
     return (
         "step_kind",

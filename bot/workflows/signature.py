@@ -124,7 +124,7 @@ class Declared(Node):
 
 
 def _number(given: Value) -> float | int | None:
-    if isinstance(given, bool):
+    if isinstance(given, bool) or not isinstance(given, (str, int, float)):
         return None
     if isinstance(given, str):
         text = given.strip()
@@ -144,17 +144,18 @@ class Bound:
     violations: tuple[InputViolation, ...] = ()
 
 
-def bind(declared: Mapping[str, Declared], given: Mapping[str, str]) -> Bound:
+def bind(declared: Mapping[str, Declared], given: Mapping[str, Any]) -> Bound:
     """Hold what was given against the signature; strings are parsed to the declared types whatever their source.
 
-    White space alone is missing; bounds are inclusive. An input that is not needed and not given is not among the
-    values. All violations come together, in the order of the declaration, unknown names last.
+    What is no string (from `uses`, or the API) has to have the type already. White space alone is missing; bounds are
+    inclusive. An input that is not needed and not given is not among the values. All violations come together, in the
+    order of the declaration, unknown names last.
     """
     values: dict[str, Value] = {}
     violations: list[InputViolation] = []
     for name, one in declared.items():
         text = given.get(name)
-        if text is None or not text.strip():
+        if text is None or (isinstance(text, str) and not text.strip()):
             if one.default is not None:
                 value, _ = one._take(name, one.default)
                 assert value is not None  # checked at load

@@ -116,6 +116,9 @@ NAMESPACES: dict[str, Namespace] = {
     "secrets": Namespace(),
 }
 
+#: what `inputs.<name>.<field>` may name of an input of type `file`
+FILE_FIELDS = frozenset({"path", "url", "bytes", "original_filename", "mime", "size_bytes", "sha256_hex"})
+
 #: the namespaces that a run fills today
 AVAILABLE = frozenset(NAMESPACES)
 

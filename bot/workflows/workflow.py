@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema
@@ -70,6 +71,11 @@ class Workflow(Node):
         """Give it its name in the roster; once, when the configuration is put together."""
         self._called = name
 
+    @property
+    def every_step(self) -> Iterator[Step]:
+        """Its steps and those within them, in the order of the file."""
+        return walk(self.steps)
+
     def step(self, step_id: str) -> Step | None:
         """The step with this id, nested ones counted."""
-        return next((step for step in walk(self.steps) if step.id == step_id), None)
+        return next((step for step in self.every_step if step.id == step_id), None)

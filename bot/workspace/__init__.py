@@ -3,6 +3,8 @@
 from bot.workspace.clones import Workspace, WorkspaceMode, Workspaces
 from bot.workspace.environment import allowed_env
 from bot.workspace.git import Git
+from bot.workspace.interpreter import Interpreter, interpreter
+from bot.workspace.live import Live
 from bot.workspace.process import Command, Completed, shell
 from bot.workspace.sandbox import Sandbox, SandboxMode, open_sandbox
 
@@ -10,12 +12,15 @@ __all__ = [
     "Command",
     "Completed",
     "Git",
+    "Interpreter",
+    "Live",
     "Sandbox",
     "SandboxMode",
     "Workspace",
     "WorkspaceMode",
     "Workspaces",
     "allowed_env",
+    "interpreter",
     "open_sandbox",
     "shell",
 ]

@@ -13,10 +13,13 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bot.errors import OperatorError
+from bot.workspace.live import Live, converse
 from bot.workspace.process import Command, Completed
 from bot.workspace.tree import Ended, Launch, drive, memory_file
 
@@ -77,15 +80,9 @@ class Bubblewrap:
 
     async def run(self, command: Command) -> Completed:
         """Run it to its end or its time-out. Raises OperatorError where bubblewrap or a folder is not as it should."""
-        program = shutil.which("bwrap")
-        if program is None:
-            raise OperatorError("bubblewrap is no longer there", _INSTALL)
-        options = arguments(command)
-        with _data(options) as (lines, fds):
-            launch = _launch(program, command, lines, fds)
         try:
             ended = await drive(
-                launch,
+                _prepared(command),
                 stdin=command.stdin,
                 timeout=command.timeout,
                 max_stdout=command.max_stdout,
@@ -93,18 +90,34 @@ class Bubblewrap:
             )
         except OSError as error:
             raise OperatorError(f"cannot start bubblewrap: {error}", "see `threadsmith doctor`") from error
-        stderr, missing = ended.stderr.text(), ""
-        if ended.exit_code is None and not ended.timed_out:
-            stderr, missing = _not_started(command, ended, stderr)
-        return Completed(
-            exit_code=ended.exit_code,
-            stdout=ended.stdout.text(),
-            stderr=stderr,
-            duration=ended.duration,
-            timed_out=ended.timed_out,
-            missing=missing,
-            stdout_bytes=ended.stdout.size,
-        )
+        return _completed(command, ended)
+
+    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+        """Start it to talk with; see `Sandbox.open`. Raises OperatorError as `run` does."""
+        return converse(_prepared(command), partial(_completed, command), max_stderr=command.max_stderr)
+
+
+def _prepared(command: Command) -> Launch:
+    program = shutil.which("bwrap")
+    if program is None:
+        raise OperatorError("bubblewrap is no longer there", _INSTALL)
+    with _data(arguments(command)) as (lines, fds):
+        return _launch(program, command, lines, fds)
+
+
+def _completed(command: Command, ended: Ended) -> Completed:
+    stderr, missing = ended.stderr.text(), ""
+    if ended.exit_code is None and not ended.timed_out:
+        stderr, missing = _not_started(command, ended, stderr)
+    return Completed(
+        exit_code=ended.exit_code,
+        stdout=ended.stdout.text(),
+        stderr=stderr,
+        duration=ended.duration,
+        timed_out=ended.timed_out,
+        missing=missing,
+        stdout_bytes=ended.stdout.size,
+    )
 
 
 def _not_started(command: Command, ended: Ended, stderr: str) -> tuple[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
 from bot.errors import OperatorError
 from bot.workspace.bubblewrap import Bubblewrap, Unusable, probe
+from bot.workspace.live import Live
 from bot.workspace.process import Command, Completed
 from bot.workspace.supervised import Supervised
 
@@ -28,6 +30,13 @@ class Sandbox(Protocol):
         """Run it to its end or its time-out. Raises OperatorError where the instance cannot."""
         ...
 
+    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+        """Start it to talk with, for as long as the block takes. Its `stdin`, `timeout` and `max_stdout` mean nothing.
+
+        Raises OperatorError where the instance cannot.
+        """
+        ...
+
 
 class Unavailable:
     """Stands where isolation is required and there is none: refuses every command with the mend."""
@@ -41,7 +50,13 @@ class Unavailable:
         return f"no isolation: {self._found.reason}. {self._found.mend}"
 
     async def run(self, command: Command) -> Completed:
-        raise OperatorError(f"isolation is required, but {self._found.reason}", self._found.mend)
+        raise self._refusal()
+
+    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+        raise self._refusal()
+
+    def _refusal(self) -> OperatorError:
+        return OperatorError(f"isolation is required, but {self._found.reason}", self._found.mend)
 
 
 async def open_sandbox(mode: SandboxMode) -> Sandbox:

@@ -13,9 +13,13 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from bot.errors import OperatorError
+from bot.workspace.live import Live, converse
 from bot.workspace.process import Command, Completed
 from bot.workspace.tree import Ended, Launch, drive, memory_file
 
@@ -32,27 +36,37 @@ class Supervised:
 
     async def run(self, command: Command) -> Completed:
         """Run it to its end or its time-out. Raises OperatorError where the supervisor cannot be started."""
-        ended = await supervise(command)
-        stderr, missing = ended.stderr.text(), ""
-        if (number := ended.report.get("errno")) is not None and not ended.timed_out:
-            missing = command.argv[0] if number == errno.ENOENT and ended.report["at"] == "exec" else ""
-            what = command.argv[0] if ended.report["at"] == "exec" else command.cwd
-            stderr = f"{what}: {os.strerror(number)}\n{stderr}"
-        return Completed(
-            exit_code=ended.exit_code,
-            stdout=ended.stdout.text(),
-            stderr=stderr,
-            duration=ended.duration,
-            timed_out=ended.timed_out,
-            missing=missing,
-            stdout_bytes=ended.stdout.size,
-        )
+        return _completed(command, await supervise(command))
+
+    @asynccontextmanager
+    async def open(self, command: Command) -> AsyncIterator[Live]:
+        """Start it to talk with; see `Sandbox.open`. Raises OperatorError as `run` does."""
+        with _home() as home:
+            launch = _launch(command, home)
+            async with converse(launch, partial(_completed, command), max_stderr=command.max_stderr) as live:
+                yield live
+
+
+def _completed(command: Command, ended: Ended) -> Completed:
+    stderr, missing = ended.stderr.text(), ""
+    if (number := ended.report.get("errno")) is not None and not ended.timed_out:
+        missing = command.argv[0] if number == errno.ENOENT and ended.report["at"] == "exec" else ""
+        what = command.argv[0] if ended.report["at"] == "exec" else command.cwd
+        stderr = f"{what}: {os.strerror(number)}\n{stderr}"
+    return Completed(
+        exit_code=ended.exit_code,
+        stdout=ended.stdout.text(),
+        stderr=stderr,
+        duration=ended.duration,
+        timed_out=ended.timed_out,
+        missing=missing,
+        stdout_bytes=ended.stdout.size,
+    )
 
 
 async def supervise(command: Command) -> Ended:
     """Run a command under the supervisor and hand back its raw output (the engine's own git uses this too)."""
-    home = tempfile.mkdtemp(prefix="threadsmith-home-")
-    try:
+    with _home() as home:
         launch = _launch(command, home)
         try:
             return await drive(
@@ -64,6 +78,13 @@ async def supervise(command: Command) -> Ended:
             )
         except OSError as error:
             raise OperatorError(f"cannot start processes: {error}", "see `threadsmith doctor`") from error
+
+
+@contextmanager
+def _home() -> Iterator[str]:
+    home = tempfile.mkdtemp(prefix="threadsmith-home-")
+    try:
+        yield home
     finally:
         # the supervisor removes it; this is for one that was killed or never started
         shutil.rmtree(home, ignore_errors=True)

@@ -77,7 +77,7 @@ async def drive(launch: Launch, *, stdin: bytes, timeout: float, max_stdout: int
     However this returns or raises, the tree is dead and all descriptors are closed. Raises OSError where the launcher
     itself cannot be started.
     """
-    tree = _Tree(launch, Ended(Capture(max_stdout), Capture(max_stderr)))
+    tree = Tree(launch, Ended(Capture(max_stdout), Capture(max_stderr)))
     began = time.monotonic()
     try:
         tree.start(stdin)
@@ -94,7 +94,9 @@ async def drive(launch: Launch, *, stdin: bytes, timeout: float, max_stdout: int
     return ended
 
 
-class _Tree:
+class Tree:
+    """One launcher and what it holds, from its start to the last descriptor."""
+
     def __init__(self, launch: Launch, ended: Ended) -> None:
         self.ended = ended
         self._launch = launch
@@ -111,8 +113,26 @@ class _Tree:
         self._leader_gone: asyncio.Future[None] = self._loop.create_future()
 
     def start(self, stdin: bytes) -> None:
+        """Start it with all of its standard input; its output is gathered."""
         source = memory_file("stdin", stdin) if stdin else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._open.add(source)
+        self._follow(self._begin(source), self.ended.stdout.feed)
+
+    def open(self) -> tuple[int, int]:
+        """Start it to talk with: descriptors to write its standard input to, and to read its output from."""
+        source, stdin = os.pipe()
+        self._open.update((source, stdin))
+        out = self._begin(source)
+        os.set_blocking(stdin, False)
+        os.set_blocking(out, False)
+        return stdin, out
+
+    def shut(self, fd: int) -> None:
+        """Close one of the descriptors that `open` gave; again is nothing."""
+        self._loop.remove_writer(fd)
+        self._shut(fd)
+
+    def _begin(self, source: int) -> int:
         outputs = [os.pipe(), os.pipe()]
         self._open.update(fd for pair in outputs for fd in pair)
         (out, out_end), (err, err_end) = outputs
@@ -121,10 +141,10 @@ class _Tree:
             self._launch.argv, stdin=source, stdout=out_end, stderr=err_end, pass_fds=self._launch.fds, env={}, cwd="/"
         )
         self._shut(source, out_end, err_end, *self._launch.fds)
-        self._follow(out, self.ended.stdout.feed)
         self._follow(err, self.ended.stderr.feed)
         self._follow(self._launch.report, self._reports)
         self._watch(os.pidfd_open(self._launcher.pid), self.gone)
+        return out
 
     async def stop(self) -> bool:
         """Kill what is left and wait for it to be gone. Says whether a cancellation came meanwhile."""
@@ -149,9 +169,7 @@ class _Tree:
 
     def close(self) -> None:
         """Take what is still in the pipes, reap the launcher, close everything."""
-        for fd in list(self._feeds):
-            while self._take(fd):
-                pass
+        self.drain()
         if self._launcher is not None:
             if self.gone.done():
                 self._launcher.wait()
@@ -160,6 +178,12 @@ class _Tree:
         for future in (self.gone, self._reported, self._leader_gone):
             future.cancel()
         self._shut(*self._open)
+
+    def drain(self) -> None:
+        """Take what is in the pipes now."""
+        for fd in list(self._feeds):
+            while self._take(fd):
+                pass
 
     def _follow(self, fd: int, feed: Callable[[bytes], None]) -> None:
         os.set_blocking(fd, False)

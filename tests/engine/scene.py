@@ -13,7 +13,8 @@ from typing import Any
 from sqlmodel import col, select
 
 from bot.engine import Desk, Tools, commit
-from bot.engine.commit import Begun, Terms
+from bot.engine.commit import Advance, Begun, Performed, Terms
+from bot.engine.frames import Level
 from bot.engine.graph import End
 from bot.model.outcome import Outcome
 from bot.model.state import AttemptState, DispatchState, RunState
@@ -82,18 +83,24 @@ class Case:
         def say(session: Session, rows: RunRows, end: End) -> None:
             self.ends.append(end)
 
-        def say_step(session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
+        def say_step(session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
             self.outputs.append(f"{step.id}: {attempt.output}")
 
         return Terms(self.configuration, workflow, self.budget, self.usd_day, say, say_step)
 
     async def advance(self, now: datetime = NOW) -> Begun | None:
-        """See `commit.advance`."""
-        return await self.store.write(lambda s: commit.advance(s, self.run_id, self.terms, now))
+        """See `commit.advance`; the first that begins."""
+        advance = await self.store.write(lambda s: commit.advance(s, self.run_id, self.terms, now))
+        return next(iter(advance.begun), None)
 
     async def record(self, begun: Begun, outcome: Outcome, now: datetime = NOW) -> Begun | None:
-        """See `commit.record`."""
-        return await self.store.write(lambda s: commit.record(s, begun, outcome, self.terms, now))
+        """See `commit.record`; the first that begins."""
+        return next(iter((await self.recorded(begun, outcome, now)).begun), None)
+
+    async def recorded(self, begun: Begun, outcome: Outcome, now: datetime = NOW) -> Advance:
+        """The same with everything that it led to."""
+        performed = Performed(outcome)
+        return await self.store.write(lambda s: commit.record(s, begun, performed, self.terms, now))
 
     async def begin(self, now: datetime = NOW) -> Begun:
         """The attempt that starts now."""

@@ -10,6 +10,7 @@ from bot.model.outcome import Done, Failed, Faulted, Outcome, Usage
 from bot.runners.call import Call, Limits
 from bot.runners.models import Models
 from bot.runners.providers import Providers
+from bot.runners.talk import Talk
 from tests.fake_llm import FakeLLM, Reply
 from tests.runners.calls import LIMITS, call
 
@@ -127,7 +128,7 @@ class Canned(Models):
         self.outcomes = list(outcomes)
         self.allowed: list[Limits] = []
 
-    async def _ask(self, text: str, call: Call) -> Outcome:
+    async def _ask(self, text: str, call: Call, talk: Talk) -> Outcome:
         self.allowed.append(call.limits)
         return self.outcomes.pop(0)
 

@@ -216,7 +216,7 @@ STEPS = [
     ("{id: a, run: date, when: '^params.zz == 1'}", "unknown_param", "declare it"),
     ("{id: a, run: date, when: '^inputs.zz == 1'}", "unknown_input", "declare it"),
     ("{id: a, run: date, when: '^issue.titel == 1'}", "unknown_field", "title"),
-    ("{id: a, run: date, when: '^item == 1'}", "not_available", "later"),
+    ("{id: a, run: date, when: '^item == 1'}", "item", "add `each"),
     (f"{{id: a, run: date, when: '^ctx{'.x' * 32} == 1'}}", "template_depth", "less deep"),
     ("{id: a, run: date, when: '^[1].all(ctx, ctx > 0)'}", "condition", "another name"),
     ("{id: a, run: date, next: [{when: '^steps.a.exit == 1', to: end}]}", "unknown_field", "exit_code"),
@@ -227,7 +227,7 @@ STEPS = [
     ("{id: a, agent: x, prompt: '^${{ inputs.aera }}'}", "unknown_input", "did you mean `area`?"),
     ("{id: a, end: {message: '^${{ steps.z.output }}'}}", "unknown_step", "no step"),
     ("{id: a, end: {message: '^${{ secrets.z }}'}}", "namespace", ""),
-    ("{id: a, end: {message: '^${{ resources.z }}'}}", "not_available", ""),
+    ("{id: a, end: {message: '^${{ resources.z }}'}}", "unknown_resource", "resources: {z: …}"),
     ("{id: a, run: 'echo ^${{ ctx.last_response }}'}", "namespace", "`env:`"),
     ("{id: a, run: 'echo ^${{ inputs.area }}'}", "namespace", "`env:`"),
 ]

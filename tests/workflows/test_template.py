@@ -83,13 +83,11 @@ def test_rendering(text: str, expected: str) -> None:
         ("${{ isue.title }}", "namespace"),
         ("${{ secrets.KEY }}", "namespace"),
         ("${{ resources.db }}", "namespace"),
-        ("${{ item.x }}", "not_available"),
-        ("${{ artifacts.x.uri }}", "not_available"),
-        ("${{ steps.plan.branch }}", "not_available"),
-        ("${{ steps.plan.pr_url }}", "not_available"),
         ("${{ steps.plan.result }}", "unknown_field"),
         ("${{ steps.plan.ctx }}", "unknown_field"),
-        ("${{ inputs.x.y }}", "template_depth"),
+        ("${{ inputs.x.y.z }}", "template_depth"),
+        ("${{ artifacts.x }}", "unknown_field"),
+        ("${{ artifacts.x.size }}", "unknown_field"),
         ("${{ loop.number }}", "unknown_field"),
         ("${{ agent.prompt }}", "unknown_field"),
         ("${{ issue.titel }}", "unknown_field"),
@@ -114,7 +112,7 @@ def test_hints_point_at_what_was_meant() -> None:
     """Near misses are named; a foreign namespace is told what the place takes."""
     assert fault("${{ issue.titel }}").hint == "did you mean `title`?"
     assert fault("${{ isue.title }}").hint == "did you mean `issue`?"
-    assert "`issue`, `loop`, `params`, `run`, `steps`, `trigger`" in fault("${{ secrets.K }}").message
+    assert "which takes `agent`, `artifacts`, `ctx`, `inputs`, `issue`, `item`, `loop`" in fault("${{ secrets.K }}").message
 
 
 def test_a_miss_fails_and_says_what_to_do() -> None:

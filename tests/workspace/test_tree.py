@@ -37,12 +37,12 @@ async def test_waiting_has_a_limit() -> None:
 async def test_a_cancellation_after_a_normal_end_still_counts(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stop = tree._Tree.stop
+    stop = tree.Tree.stop
 
-    async def cancelled_meanwhile(self: tree._Tree) -> bool:
+    async def cancelled_meanwhile(self: tree.Tree) -> bool:
         await stop(self)
         return True
 
-    monkeypatch.setattr(tree._Tree, "stop", cancelled_meanwhile)
+    monkeypatch.setattr(tree.Tree, "stop", cancelled_meanwhile)
     with pytest.raises(asyncio.CancelledError):
         await sandbox.run(Command(("true",), tmp_path))

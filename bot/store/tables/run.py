@@ -161,6 +161,8 @@ class Export(SQLModel, table=True):
 
     id: str = Field(default_factory=new_id, primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
+    #: the frame whose workflow declares it: the root, or one that `uses` opened
+    frame_id: str | None = None
     revision: int
     value: Any = Field(default=None, sa_type=JSON)
     #: the attempts whose results it was made from

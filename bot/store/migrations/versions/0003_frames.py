@@ -27,5 +27,6 @@ def upgrade() -> None:
         table.add_column(sa.Column("path", sa.String(), nullable=True))
         table.add_column(sa.Column("frame_id", sa.String(), nullable=True))
     with op.batch_alter_table("export") as table:
+        table.add_column(sa.Column("frame_id", sa.String(), nullable=True))
         table.add_column(sa.Column("attempts", sa.JSON(), nullable=False, server_default="[]"))
         table.add_column(sa.Column("made_at", sa.DateTime(timezone=True), nullable=True))

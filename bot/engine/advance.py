@@ -1,0 +1,314 @@
+"""One step further: applies what a survey of the run's frames allows, until only work or waiting is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.engine import gates, limits
+from bot.engine.evidence import exported
+from bot.engine.frames import Level, Tree
+from bot.engine.graph import End, Start
+from bot.engine.join import joined
+from bot.engine.judge import judged
+from bot.engine.ledger import Ledger, keep_outcome
+from bot.engine.opening import opened, opens, repeated
+from bot.engine.posts import posted
+from bot.engine.route import admits
+from bot.engine.scope import scope
+from bot.engine.survey import Join, Resume, Survey, survey
+from bot.engine.terms import Begun, Say, Terms
+from bot.model.outcome import Done, Failed, Outcome, Wait
+from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
+from bot.store import Session, runs, snapshots
+from bot.store.database import ring
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt, Dispatch, Spend
+from bot.workflows import Step
+from bot.workflows.base_step import WorkingStep
+from bot.workflows.step import AskStep, GroupStep, RoutingStep, WaitStep
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What is to be performed now, recorded as running; and when to look again though nothing of it has ended."""
+
+    begun: tuple[Begun, ...] = ()
+    wake: datetime | None = None
+
+
+class Advancing:
+    """Drives the rows of one run on, within one transaction."""
+
+    def __init__(self, session: Session, rows: RunRows, terms: Terms, now: datetime) -> None:
+        self._session, self._rows, self._terms, self._now = session, rows, terms, now
+        self._begun: list[Begun] = []
+
+    def go(self) -> Advance:
+        """Apply everything that needs nobody's work; what does is recorded as running and returned."""
+        rows = self._rows
+        wake: datetime | None = None
+        while rows.run.state is RunState.RUNNING:
+            tree = Tree.of(rows, self._terms.workflow, self._terms.find)
+            ledger = Ledger(self._session, rows, tree, self._now)
+            found = survey(tree, rows, ledger.look, self._now)
+            wake = found.wake
+            end = self._end(tree, found)
+            if end is not None:
+                # those under way end first, and nothing new begins
+                if not found.running:
+                    finish(self._session, rows, end, self._terms.say, self._now)
+                break
+            if not self._moved(tree, ledger, found):
+                self._rest(found)
+                break
+        return Advance(tuple(self._begun), wake)
+
+    def settle(
+        self, level: Level, attempt: Attempt, outcome: Outcome, files: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Record what an attempt came to, what it cost, and what it wants done."""
+        step = level.step(attempt.step)
+        tree = Tree.of(self._rows, self._terms.workflow, self._terms.find)
+        self._charge(attempt, outcome)
+        if isinstance(outcome, Wait):
+            self._wait(level, attempt, outcome)
+            return
+        self._ledger(tree).settle(level, step, attempt, outcome, files)
+        if isinstance(outcome, Done) and outcome.intents and attempt.state is AttemptState.SUCCESS:
+            self._terms.intend(self._session, self._rows, level, attempt, outcome.intents, False)
+        self._session.flush()
+        self._said(level, step, attempt)
+
+    def _ledger(self, tree: Tree) -> Ledger:
+        return Ledger(self._session, self._rows, tree, self._now)
+
+    # -- ends ---------------------------------------------------------------------------------------------------------
+
+    def _end(self, tree: Tree, found: Survey) -> End | None:
+        rows = self._rows
+        if rows.run.cancelled_by:
+            return End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}")
+        if found.end is not None:
+            if found.end.state is RunState.SUCCEEDED and (lacking := exported(rows, tree.root)).code:
+                return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}")
+            return found.end
+        for _, start in found.starts:
+            if (end := limits.bound(self._session, rows, self._terms, start.step, self._now)) is not None:
+                return end
+        return None
+
+    # -- moves --------------------------------------------------------------------------------------------------------
+
+    def _moved(self, tree: Tree, ledger: Ledger, found: Survey) -> bool:
+        """Apply one of each; another reading of the rows follows."""
+        if found.joins:
+            self._join(tree, ledger, found.joins[0])
+            return True
+        if found.resumes:
+            self._resume(tree, found.resumes[0])
+            return True
+        return any(not self._begin(tree, ledger, level, start) for level, start in found.starts)
+
+    def _begin(self, tree: Tree, ledger: Ledger, level: Level, start: Start) -> bool:
+        """Record a start. False where it was over at once or opened frames, so that the rows have to be read again."""
+        step = level.step(start.step)
+        attempt = self._attempt(level, step, start)
+        if start.skip or isinstance(step, RoutingStep):
+            ledger.pass_by(level, step, attempt, start)
+            self._said(level, step, attempt)
+            return False
+        if start.refused:
+            hint = "See what it did, and start it again if it did not."
+            told = "the process died while it ran; it may have reached others, so it is not repeated"
+            self.settle(level, attempt, Failed("interrupted", told, hint))
+            return False
+        late = limits.late(level, step, self._now)
+        if late is not None:
+            self.settle(level, attempt, late)
+            return False
+        if (spent := limits.step_bound(level, step)) is not None:
+            self.settle(level, attempt, spent)
+            return False
+        values = scope(self._rows, tree, level, attempt=attempt.number, iteration=attempt.iteration)
+        if opens(step):
+            assert isinstance(step, WorkingStep)
+            over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find)
+            if over is not None:
+                self.settle(level, attempt, over)
+            else:
+                attempt.state = follow(attempt.state, AttemptState.WAITING)
+                self._session.add(attempt)
+            return False
+        if isinstance(step, (AskStep, WaitStep)):
+            self.settle(level, attempt, gates.asked(step, values, self._now))
+            return False
+        seconds = limits.seconds(level, self._now)
+        self._begun.append(Begun(step, attempt, self._rows, tree, level, seconds=seconds))
+        return True
+
+    def _attempt(self, level: Level, step: Step, start: Start) -> Attempt:
+        rows = self._rows
+        attempt = Attempt(
+            run_id=rows.run.id,
+            frame_id=level.frame.id,
+            step=step.id,
+            kind=step.kind,
+            number=start.number,
+            iteration=start.iteration,
+            started_at=self._now,
+        )
+        self._session.add(attempt)
+        if rows.dispatch.state is DispatchState.QUEUED:
+            rows.dispatch.state = follow(rows.dispatch.state, DispatchState.STARTED)
+            self._session.add(rows.dispatch)
+        self._session.flush()
+        rows.attempts.append(attempt)
+        level.attempts.append(attempt)
+        return attempt
+
+    def _wait(self, level: Level, attempt: Attempt, wait: Wait) -> None:
+        keep_outcome(self._session, attempt, wait, self._now)
+        kept = snapshots.put_blob(self._session, wait.kept, self._now) if wait.kept else None
+        gate = gates.opened(wait, run_id=attempt.run_id, attempt_id=attempt.id, now=self._now, kept=kept)
+        # an attempt may stop more than once: its gate is opened again
+        before = next((one for one in self._rows.gates if one.attempt_id == attempt.id), None)
+        if before is not None:
+            self._rows.gates.remove(before)
+            self._session.delete(before)
+            self._session.flush()
+        attempt.state = follow(attempt.state, AttemptState.WAITING)
+        self._rows.gates.append(gate)
+        self._session.add_all([attempt, gate])
+        self._session.flush()
+        if wait.intents:
+            self._terms.intend(self._session, self._rows, level, attempt, wait.intents, True)
+            self._rows.posts = runs.posts(self._session, attempt.run_id)
+        if wait.what in ("answer", "approval"):
+            self._terms.ask(self._session, self._rows, level, attempt, gate)
+
+    def _resume(self, tree: Tree, resume: Resume) -> None:
+        level, attempt, gate = resume.level, resume.attempt, resume.gate
+        step = level.step(attempt.step)
+        if gate.state is GateState.OPEN:
+            gate.state = follow(gate.state, GateState.ANSWERED if gate.kind == "posts" else GateState.EXPIRED)
+            self._session.add(gate)
+        if gate.kind == "approval":
+            attempt.state = follow(attempt.state, AttemptState.RUNNING)
+            self._session.add(attempt)
+            seconds = limits.seconds(level, self._now)
+            self._begun.append(Begun(step, attempt, self._rows, tree, level, gate, seconds))
+            return
+        if gate.kind == "posts":
+            kept = snapshots.get_blob(self._session, gate.kept) if gate.kept else b""
+            outcome: Outcome = posted(step, self._rows.posts.get(attempt.id, []), kept)
+            outcome = judged(step, outcome)
+        else:
+            assert isinstance(step, (AskStep, WaitStep))
+            outcome = gates.with_writes(gates.came_to(step, gate), step.writes)
+        assert not isinstance(outcome, Wait)
+        self._ledger(tree).settle(level, step, attempt, outcome, said=gates.reason_of(outcome))
+        self._session.flush()
+        self._said(level, step, attempt)
+
+    def _join(self, tree: Tree, ledger: Ledger, join: Join) -> None:
+        level, attempt = join.level, join.attempt
+        step = level.step(attempt.step)
+        assert isinstance(step, WorkingStep)
+        outcome: Outcome = joined(join, self._rows)
+        onward: str | None = None
+        if isinstance(step, GroupStep) and step.own_loop is not None and not join.ends[0][0].is_element:
+            loop, last = step.own_loop, join.ends[0][0]
+            until, _ = admits(loop.condition, ledger.look(last, last.attempts[-1].step))
+            if loop.condition is not None and not until:
+                if last.frame.iteration + 1 < loop.max:
+                    repeated(self._session, self._rows, level, attempt, last.frame.iteration + 1)
+                    return
+                if loop.on_exhaust == "fail":
+                    message = f"`{step.id}` ran {loop.max} times (`loop.max`) and `until` is still false"
+                    own = outcome.message if isinstance(outcome, Failed) else ""
+                    outcome = Failed("loop_exhausted", message, stderr=own, output=getattr(outcome, "output", None))
+                elif loop.on_exhaust != "last":
+                    onward = loop.on_exhaust
+                    outcome = Done(output=getattr(outcome, "output", None), result=getattr(outcome, "result", None))
+        if not join.ends[0][0].is_element:
+            outcome = judged(step, outcome)
+        assert not isinstance(outcome, Wait)
+        ledger.settle(level, step, attempt, outcome, onward=onward)
+        self._session.flush()
+        if not level.deferred:
+            self._say_inner(join)
+        self._said(level, step, attempt)
+
+    # -- what is said -------------------------------------------------------------------------------------------------
+
+    def _said(self, level: Level, step: Step, attempt: Attempt) -> None:
+        if attempt.state is AttemptState.SUCCESS and step.publish is True and not level.deferred:
+            self._terms.say_step(self._session, self._rows, level, step, attempt)
+
+    def _say_inner(self, join: Join) -> None:
+        """What waited for its turn beside others, in declared order."""
+        for level, _ in join.ends:
+            for one in (level, *level.below()):
+                for attempt in one.attempts if one.deferred else ():
+                    step = one.step(attempt.step)
+                    if attempt.state is AttemptState.SUCCESS and step.publish is True:
+                        self._terms.say_step(self._session, self._rows, one, step, attempt)
+
+    def _charge(self, attempt: Attempt, outcome: Outcome) -> None:
+        if not outcome.usage.requests:
+            return
+        thread, dispatch = self._rows.thread, self._rows.dispatch
+        self._session.add(
+            Spend(
+                installation_id=thread.installation_id,
+                repository_id=thread.repository_id,
+                thread_id=thread.id,
+                actor_id=dispatch.actor_id,
+                run_id=self._rows.run.id,
+                model=getattr(outcome, "model", ""),
+                input_tokens=outcome.usage.input_tokens,
+                output_tokens=outcome.usage.output_tokens,
+                cost=outcome.usage.cost,
+                at=self._now,
+            )
+        )
+
+    # -- rest ---------------------------------------------------------------------------------------------------------
+
+    def _rest(self, found: Survey) -> None:
+        """Nothing may be done now: the run is put away until it may, unless somebody works on it."""
+        if found.running or self._begun:
+            return
+        if found.waiting:
+            runs.wait(self._session, self._rows.run, found.wake)
+        else:
+            runs.release(self._session, self._rows.run, self._now, found.wake)
+
+
+def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -> None:
+    """End a run: its state, its dispatch's, what still waited in it, and what is said about it."""
+    run = rows.run
+    run.state = follow(run.state, end.state)
+    run.reason, run.ended_at = end.reason, now
+    run.lease_owner = run.lease_until = None
+    for attempt in rows.attempts:
+        if attempt.state is AttemptState.WAITING:
+            attempt.state = follow(attempt.state, AttemptState.CANCELLED)
+            attempt.ended_at = now
+            session.add(attempt)
+    for gate in rows.gates:
+        if gate.state is GateState.OPEN:
+            gate.state = follow(gate.state, GateState.CANCELLED)
+            session.add(gate)
+    dispatch = session.get_one(Dispatch, run.dispatch_id)
+    if dispatch.state is DispatchState.QUEUED:
+        dispatch.state = follow(dispatch.state, DispatchState.STARTED)
+    ends = {RunState.CANCELLED: DispatchState.CANCELLED, RunState.SET_ASIDE: DispatchState.SET_ASIDE}
+    dispatch.state = follow(dispatch.state, ends.get(end.state, DispatchState.DONE))
+    dispatch.reason = end.reason
+    session.add_all([run, dispatch])
+    session.flush()
+    say(session, rows, end)
+    ring(session, "queue")

@@ -1,0 +1,140 @@
+"""Opens the frames of an attempt: branches, a group, another workflow, one for every element of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from bot.engine.frames import Find, Level
+from bot.errors import UserError
+from bot.model.outcome import Done, Failed
+from bot.store import Session
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt, Frame
+from bot.workflows import Step, resolve
+from bot.workflows.base_step import WorkingStep
+from bot.workflows.each import ELEMENTS_MAX, Each
+from bot.workflows.paths import MISS
+from bot.workflows.signature import bind
+from bot.workflows.step import GroupStep, ParallelStep, UsesStep
+from bot.workflows.template import as_text
+from bot.workflows.values import fill
+
+
+def opens(step: Step) -> bool:
+    """Whether the work of a step is done in frames of its own."""
+    return isinstance(step, (GroupStep, ParallelStep, UsesStep)) or (
+        isinstance(step, WorkingStep) and step.each is not None
+    )
+
+
+def opened(
+    session: Session,
+    rows: RunRows,
+    level: Level,
+    step: WorkingStep,
+    attempt: Attempt,
+    scope: Mapping[str, Any],
+    find: Find,
+) -> Done | Failed | None:
+    """Record the frames of an attempt. An outcome where there is none to open: nothing to do, or it cannot be done."""
+    try:
+        frames = _frames(level, step, attempt, scope, find)
+    except UserError as error:
+        return Failed(error.code, error.message, error.hint)
+    if not frames:
+        return Done(result={}, output=None)
+    for place, frame in enumerate(frames):
+        frame.place = place
+        rows.frames.append(frame)
+        session.add(frame)
+    session.flush()
+    return None
+
+
+def repeated(session: Session, rows: RunRows, level: Level, attempt: Attempt, repetition: int) -> None:
+    """Record the next repetition of a group."""
+    frame = _frame(level, attempt, iteration=repetition)
+    rows.frames.append(frame)
+    session.add(frame)
+    session.flush()
+
+
+def _frames(level: Level, step: WorkingStep, attempt: Attempt, scope: Mapping[str, Any], find: Find) -> list[Frame]:
+    if step.each is not None:
+        found = _elements(step, step.each, scope)
+        return [_frame(level, attempt, key=key, item={"item": item}) for key, item in found.items()]
+    match step:
+        case ParallelStep():
+            return [_frame(level, attempt, key=name) for name in step.parallel.branches]
+        case UsesStep():
+            frame = _frame(level, attempt)
+            frame.workflow, frame.given = step.uses, {"inputs": _inputs(step, scope, find)}
+            return [frame]
+        case _:
+            return [_frame(level, attempt)]
+
+
+def _frame(
+    level: Level, attempt: Attempt, *, key: str | None = None, item: dict[str, Any] | None = None, iteration: int = 0
+) -> Frame:
+    name = attempt.step if key is None else f"{attempt.step}[{quote(key, safe='')}]"
+    # an attempt of its own each time that the row comes by, and a repetition of a group within it
+    turn = f"{attempt.number}" if not iteration else f"{attempt.number}.{iteration}"
+    return Frame(
+        run_id=attempt.run_id,
+        parent_id=level.frame.id,
+        attempt_id=attempt.id,
+        path=f"{level.frame.path.rstrip('/')}/{name}#{turn}",
+        step=attempt.step,
+        key=key,
+        iteration=iteration,
+        item=item,
+    )
+
+
+def _elements(step: WorkingStep, each: Each, scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The elements by name. Nothing runs where a name is missing or stands twice."""
+    items = fill(each, ("over",), each.over, scope).value
+    if items is None:
+        return {}
+    if not isinstance(items, list):
+        message = f"`each.over` of `{step.id}` is no list"
+        raise UserError("each_list", message, f"It is {_shown(items)}; give a list.")
+    if len(items) > ELEMENTS_MAX:
+        message = f"`each.over` of `{step.id}` has {len(items):,} elements, more than {ELEMENTS_MAX:,}"
+        raise UserError("each_list", message, "Give a shorter list, or several steps.")
+    found: dict[str, Any] = {}
+    for index, item in enumerate(items):
+        name = str(index) if each.key is None else _name(step, each.key, index, item)
+        if name in found:
+            message = f"two elements of `{step.id}` have the key `{name}`"
+            raise UserError("each_key", message, f"`{each.key}` has to be different in every element.")
+        found[name] = item
+    return found
+
+
+def _name(step: WorkingStep, key: str, index: int, item: Any) -> str:
+    value = resolve({"item": item}, ("item", *key.split(".")))
+    if value is MISS or value is None or isinstance(value, (dict, list)) or not as_text(value).strip():
+        message = f"element {index} of `{step.id}` has no `{key}`"
+        raise UserError("each_key", message, "Every element needs a text or number there; it names the result.")
+    return as_text(value)
+
+
+def _shown(value: Any) -> str:
+    text = as_text(value)
+    return f"`{text[:80]}…`" if len(text) > 80 else f"`{text}`"
+
+
+def _inputs(step: UsesStep, scope: Mapping[str, Any], find: Find) -> dict[str, Any]:
+    """The typed inputs of a workflow that is used, held against its signature."""
+    used = find(step.uses)
+    assert used is not None, "a workflow that is not there is refused at load"
+    given = fill(step, ("inputs",), step.inputs, scope).value
+    bound = bind(used.inputs, given)
+    if bound.violations:
+        message = "; ".join(one.message for one in bound.violations)
+        raise UserError(bound.violations[0].kind, f"`{step.uses}` cannot start: {message}", "Mend the step's `inputs`.")
+    return dict(bound.values)
