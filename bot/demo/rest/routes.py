@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from bot.demo.rest import apps, assignees, checks, graph, marks, pulls, repositories, threads
+from bot.demo.rest import apps, assignees, checks, graph, marks, pulls, repositories, reviews, threads
 from bot.demo.rest.call import Endpoint
 
 _REPO = "/repos/{owner}/{repo}"
@@ -45,6 +45,8 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("PATCH", _PULL, pulls.update_pull),
     ("GET", f"{_PULL}/files", pulls.list_files),
     ("GET", f"{_PULL}/reviews", checks.list_reviews),
+    ("POST", f"{_PULL}/reviews", reviews.create),
+    ("GET", f"{_PULL}/reviews/{{review_id}}/comments", reviews.list_comments),
     ("GET", f"{_PULL}/comments", checks.list_review_comments),
     ("GET", f"{_REPO}/actions/runs/{{run_id}}/jobs", checks.list_jobs),
     ("GET", f"{_REPO}/actions/jobs/{{job_id}}/logs", checks.get_log),
