@@ -1,7 +1,7 @@
-"""What an agent sees: thread snapshot, window, pins, sanitiser, blocks, exec inputs, prompt, manifest.
+"""What an agent sees: thread snapshot, window, pins, sanitiser, blocks, inputs, prompt, manifest.
 
-The flow: `read_thread` (at most three reads; saved per anchor) → `authors_needed` and `select` (per step) → `compute`
-(exec inputs, once per attempt) → `assemble` → the `Context` that a runner sends, with its manifest.
+The flow: `read_thread` (at most three reads; saved per anchor) → `authors_needed` and `select` (per step) → `gather`
+(inputs, once per attempt) → `assemble` → the `Context` that a runner sends, with its manifest.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from bot.context.manifest import manifest_table
 from bot.context.pages import ThreadReader
 from bot.context.pins import linked_comment, numbered, parse_index, render_index
 from bot.context.prompt import Request, RunFacts, assemble
+from bot.context.reads import ReadInput, gather
 from bot.context.rows import pinned, stored
 from bot.context.rules import RULES, result_rules
 from bot.context.sanitise import Sanitised, sanitise
 from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVersion, ThreadSnapshot
+from bot.context.sources import Sources, Unavailable
 from bot.context.thread import read_thread
 from bot.context.tokens import estimate
 from bot.context.window import Selection, Shown, WindowPolicy, authors_needed, select
@@ -31,14 +33,17 @@ __all__ = [
     "Message",
     "Pin",
     "PinnedComment",
+    "ReadInput",
     "Request",
     "RunFacts",
     "Sanitised",
     "Selection",
     "Shown",
+    "Sources",
     "StoredVersion",
     "ThreadReader",
     "ThreadSnapshot",
+    "Unavailable",
     "WindowPolicy",
     "assemble",
     "authors_needed",
@@ -46,6 +51,7 @@ __all__ = [
     "estimate",
     "fence",
     "fence_value",
+    "gather",
     "linked_comment",
     "manifest_table",
     "numbered",

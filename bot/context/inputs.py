@@ -44,10 +44,14 @@ class ExecInput:
 
 @dataclass(frozen=True, slots=True)
 class InputResult:
-    """What came of an input: its block of the prompt and its record in the manifest."""
+    """What came of an input: its block of the prompt, its record in the manifest, and its text without the heading.
+
+    `text` is empty where the input is unavailable.
+    """
 
     record: InputRecord
     block: Block
+    text: str = ""
 
 
 async def compute(
@@ -108,17 +112,18 @@ def failure(completed: Completed, timeout: float) -> str:
 def _failed(
     wanted: ExecInput, reason: str, completed: Completed | None, redact: Callable[[str], str], retry: str
 ) -> UserError:
-    stderr = _plain(redact(completed.stderr))[0] if completed else ""
+    stderr = plain(redact(completed.stderr))[0] if completed else ""
     lines = stderr.strip("\n").split("\n")[-_DETAIL_LINES:]
     return UserError(
         "input_failed",
         f"`{wanted.name}` {reason}",
-        f"Mend the command in {_place(wanted.where)}, or set `required: false`; then `{retry}`.",
+        f"Mend the command in {place(wanted.where)}, or set `required: false`; then `{retry}`.",
         "\n".join(lines)[-_DETAIL_CHARACTERS:],
     )
 
 
-def _place(where: str) -> str:
+def place(where: str) -> str:
+    """`.github/bot.yml line 31` as Markdown."""
     file, separator, line = where.rpartition(" line ")
     return f"`{file}` line {line}" if separator else f"`{where}`"
 
@@ -126,7 +131,7 @@ def _place(where: str) -> str:
 def _result(
     wanted: ExecInput, completed: Completed | None, reason: str, commit: str, redact: Callable[[str], str]
 ) -> InputResult:
-    head = [f"input: {wanted.name}", f"command: {_plain(redact(wanted.shown))[0]}"]
+    head = [f"input: {wanted.name}", f"command: {plain(redact(wanted.shown))[0]}"]
     facts: list[str] = []
     if completed and completed.exit_code is not None:
         facts.append(f"exit code {completed.exit_code}")
@@ -134,7 +139,7 @@ def _result(
         facts.append(f"{completed.duration:.1f} s")
     if commit:
         facts.append(f"commit {commit[:12]}")
-    output, removed = ("", ()) if reason or not completed else _plain(redact(completed.stdout))
+    output, removed = ("", ()) if reason or not completed else plain(redact(completed.stdout))
     size = 0 if reason or not completed else completed.stdout_bytes
     facts.append(f"{size} bytes")
     head.append(" · ".join(facts))
@@ -142,7 +147,7 @@ def _result(
         head.append(f"unavailable: {reason}")
         if completed and completed.stderr.strip():
             # standard error is shown on failure only
-            output = _plain(redact(completed.stderr))[0]
+            output = plain(redact(completed.stderr))[0]
     return InputResult(
         InputRecord(
             name=wanted.name,
@@ -157,10 +162,11 @@ def _result(
             removed=removed,
         ),
         Block("input", wanted.name, "untrusted", "\n".join(head) + "\n\n" + output, wanted.name),
+        "" if reason else output,
     )
 
 
-def _plain(text: str) -> tuple[str, tuple[str, ...]]:
+def plain(text: str) -> tuple[str, tuple[str, ...]]:
     """Output as text: control characters and invisible ones as in a comment, everything else as it was printed."""
     tally = Tally()
     return make_visible(text, tally), tally.lines()

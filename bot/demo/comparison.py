@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bot.demo.git import FileChange, GitRepository
 
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _WORDS = {"A": "added", "D": "removed", "M": "modified", "T": "changed", "R": "renamed", "C": "copied"}
 
 
@@ -64,3 +66,20 @@ def _hunks(git: GitRepository, start: str, head: str, *paths: str) -> str:
     text = git.run("diff", "--no-color", "--no-ext-diff", "-M", start, head, "--", *paths).decode("utf-8", "replace")
     begin = text.find("\n@@ ")
     return "" if begin < 0 else text[begin + 1 :].removesuffix("\n")
+
+
+def hunk_to(patch: str, line: int, side: str) -> str | None:
+    """A file's hunk up to a line of one side (`LEFT`: as it was, `RIGHT`: as it is); None where it is not shown."""
+    start = old = new = 0
+    lines = patch.split("\n")
+    for index, text in enumerate(lines):
+        if match := _HUNK.match(text):
+            start, old, new = index, int(match[1]), int(match[2])
+            continue
+        sign = text[:1]
+        here = (side == "LEFT" and sign in "- " and old == line) or (side == "RIGHT" and sign in "+ " and new == line)
+        if here and sign:
+            return "\n".join(lines[start : index + 1])
+        old += sign in {"-", " "}
+        new += sign in {"+", " "}
+    return None

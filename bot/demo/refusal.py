@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -19,7 +20,7 @@ class Refused(HTTPException):
         self,
         status: int,
         message: str,
-        errors: list[dict[str, Any]] | None = None,
+        errors: Sequence[dict[str, Any] | str] | None = None,
         headers: dict[str, str] | None = None,
         url: str | None = None,
     ) -> None:

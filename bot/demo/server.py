@@ -16,6 +16,7 @@ from bot.demo.gitserver import GitServer, matches
 from bot.demo.page.routes import Page, Saw
 from bot.demo.rest.app import Rest
 from bot.demo.rest.routes import FIRST_WORDS
+from bot.demo.storage import FIRST_WORDS as STORED
 from bot.demo.world import World
 
 
@@ -32,7 +33,9 @@ def lookalike(world: World, *, saw: Saw | None = None, personas: tuple[str, ...]
             await _lifespan(receive, send)
         elif scope["type"] == "http":
             first = scope["path"].split("/", 2)[1]
-            if first in FIRST_WORDS or scope["path"].startswith("/api/v3/"):
+            if first in STORED:
+                await world.store(scope, receive, send)
+            elif first in FIRST_WORDS or scope["path"].startswith(("/api/v3/", "/api/graphql")):
                 await rest(scope, receive, send)
             elif matches(scope["path"]):
                 await git(scope, receive, send)

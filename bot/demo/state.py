@@ -19,6 +19,7 @@ from bot.demo.shapes.account import organization, user
 from bot.demo.shapes.app import installation
 from bot.demo.shapes.common import JSON, Addresses, node_id
 from bot.demo.shapes.repository import webhook_repository
+from bot.demo.storage import Store
 from bot.model.clock import Clock, SystemClock
 
 #: where each sort of number starts; comments lie beyond 32 bits as they do on GitHub
@@ -73,6 +74,7 @@ class State:
         self.anonymous_rate_limit = 60
         self._next = dict(_FIRST)
         self._silent = False
+        self.store = Store(lambda: self.site_url, self.now)
         self.faults = Faults(self.clock, lambda: self.newest_comment)
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from bot.demo.assignees import Assignees
+from bot.demo.checks import Checks
 from bot.demo.keys import new_key, public_part
 from bot.demo.records import App, Installation, Repository, Token
 from bot.demo.refusal import Refused
@@ -28,7 +29,7 @@ EVENTS = ("issues", "issue_comment", "push")
 _RANK = {"read": 1, "write": 2, "admin": 3}
 
 
-class World(Assignees):
+class World(Assignees, Checks):
     """A small GitHub in memory, with real git repositories on disk."""
 
     def add_app(

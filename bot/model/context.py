@@ -49,6 +49,8 @@ class InputRecord(_Record):
     name: str
     kind: str
     command: str = ""
+    #: where it was read, for what no command computed: `file src/a.py`, `pull request 12`
+    source: str = ""
     exit_code: int | None = None
     duration_s: float | None = None
     bytes: int = 0

@@ -100,3 +100,23 @@ class Linked:
     author: Account
     url: str
     is_pull_request: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What a pull request changes, as a unified diff against the merge base with `base`."""
+
+    number: int
+    base: str
+    head_sha: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLogs:
+    """The failed checks of a commit; `running` counts those that have not ended, `unread` failed ones without a log."""
+
+    head_sha: str
+    failed: tuple[FailedLog, ...]
+    running: int = 0
+    unread: int = 0

@@ -64,11 +64,14 @@ class Hooks:
         content, kind = _body(act.payload.get("body"))
         headers = {"Content-Type": kind, "User-Agent": _USER_AGENT, **target.headers}
         try:
+            url = httpx.URL(target.url)
+            if url.scheme not in ("http", "https") or not url.host:
+                raise ValueError("no address of the web")
             async with httpx.AsyncClient(
                 transport=self._transport, timeout=self._timeout, trust_env=False, follow_redirects=False
             ) as client:
-                response = await client.post(target.url, content=content, headers=headers)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError):
+                response = await client.post(url, content=content, headers=headers)
+        except (httpx.InvalidURL, ValueError):
             raise Undone(f"the address or a header of `{resource}` cannot be used") from None
         except _UNSENT as error:
             raise self._later(act, f"`{resource}` cannot be reached ({type(error).__name__})") from None

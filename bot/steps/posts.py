@@ -9,7 +9,7 @@ from bot.model.outcome import Failed
 
 _NOUNS = {
     "comment": "the comment",
-    "labels": "the labels",
+    "labels": "setting the labels",
     "assign": "the assignment",
     "close": "closing the thread",
     "review": "the review",

@@ -266,9 +266,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
 
 def coverage(seen: Iterable[tuple[str, str, int]], routes: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-    """How often each of `routes` (method, template) was seen with a 2xx."""
+    """How often each of `routes` (method, template) was seen with an answer that is no refusal."""
     counts = dict.fromkeys(routes, 0)
     for method, template, status in seen:
-        if (method, template) in counts and status < 300:
+        if (method, template) in counts and status < 400:
             counts[method, template] += 1
     return counts

@@ -169,7 +169,8 @@ def make_github(server: FakeGitHub, clock: FakeClock | None = None, **options: A
 
 
 def make_client(server: FakeGitHub, clock: FakeClock | None = None, **options: Any) -> RepositoryClient:
-    return make_github(server, clock, **options).repository(5, REPOSITORY)
+    repository = options.pop("repository", REPOSITORY)
+    return make_github(server, clock, **options).repository(5, repository)
 
 
 def comment_json(number: int = 1, **fields: Any) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def test_no_purpose_may_do_more_than_its_name_says() -> None:
     for purpose, permissions in PERMISSIONS.items():
         levels = set(permissions.values())
         assert levels <= (
-            {"read"} if purpose in (Purpose.ROLE, Purpose.READ, Purpose.READ_PULL, Purpose.GIT) else {"write"}
+            {"read"}
+            if purpose in (Purpose.ROLE, Purpose.READ, Purpose.READ_PULL, Purpose.CHECKS, Purpose.GIT)
+            else {"write"}
         ), purpose
         assert permissions.get("contents") in (None, "read"), purpose
 

@@ -87,7 +87,11 @@ class Page:
 
     def _refuse(self, scope: Scope, refused: Refused) -> Response:
         if scope["path"].startswith("/_demo/"):
-            words = [str(error["message"]) for error in refused.errors or [] if "message" in error]
+            words = [
+                str(error["message"])
+                for error in refused.errors or []
+                if isinstance(error, dict) and "message" in error
+            ]
             return JSONResponse({"message": " ".join(words) or refused.message}, refused.status_code)
         return self._html("missing.html", refused.status_code, status=refused.status_code, message=refused.message)
 

@@ -34,6 +34,8 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         path = scope["raw_path"].decode().split("?")[0].removeprefix("/api/v3") or "/"
+        # on GitHub Enterprise Server GraphQL is beside the REST API, not below it
+        path = "/graphql" if path == "/api/graphql" else path
         method, viewer = request.method, Viewer("anonymous", "anonymous")
         body = await request.body()
         fault = self._world.faults.take(method, path)

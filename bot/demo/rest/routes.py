@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from bot.demo.rest import apps, assignees, marks, pulls, repositories, threads
+from bot.demo.rest import apps, assignees, checks, graph, marks, pulls, repositories, reviews, threads
 from bot.demo.rest.call import Endpoint
 
 _REPO = "/repos/{owner}/{repo}"
@@ -14,7 +14,7 @@ _COMMENT = f"{_REPO}/issues/comments/{{comment_id}}"
 _PULL = f"{_REPO}/pulls/{{pull_number}}"
 
 #: first words of REST paths, for clients that leave out `/api/v3`
-FIRST_WORDS = frozenset({"app", "installation", "rate_limit", "repos", "repositories", "users"})
+FIRST_WORDS = frozenset({"app", "graphql", "installation", "rate_limit", "repos", "repositories", "users"})
 
 _ISSUE_REACTIONS, _COMMENT_REACTIONS = marks.issue_subject, marks.comment_subject
 
@@ -30,6 +30,7 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", _REPO, repositories.get_repository),
     ("GET", f"{_REPO}/installation", apps.get_repository_installation),
     ("GET", f"{_REPO}/collaborators/{{username}}/permission", repositories.get_permission),
+    ("GET", f"{_REPO}/commits/{{ref:path}}/check-runs", checks.list_check_runs),
     ("GET", f"{_REPO}/commits/{{ref:path}}", repositories.get_commit),
     ("GET", f"{_REPO}/git/trees/{{tree_sha}}", repositories.get_tree),
     ("GET", f"{_REPO}/git/blobs/{{file_sha}}", repositories.get_blob),
@@ -43,6 +44,12 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", _PULL, pulls.get_pull),
     ("PATCH", _PULL, pulls.update_pull),
     ("GET", f"{_PULL}/files", pulls.list_files),
+    ("GET", f"{_PULL}/reviews", checks.list_reviews),
+    ("POST", f"{_PULL}/reviews", reviews.create),
+    ("GET", f"{_PULL}/reviews/{{review_id}}/comments", reviews.list_comments),
+    ("GET", f"{_PULL}/comments", checks.list_review_comments),
+    ("GET", f"{_REPO}/actions/runs/{{run_id}}/jobs", checks.list_jobs),
+    ("GET", f"{_REPO}/actions/jobs/{{job_id}}/logs", checks.get_log),
     ("GET", f"{_REPO}/issues", threads.list_issues),
     ("POST", f"{_REPO}/issues", threads.create_issue),
     ("GET", f"{_REPO}/issues/comments", threads.list_repository_comments),
@@ -77,7 +84,9 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)(:path)?\}", lambda m: f"(?P<{m[1]}>{'.+' if m[2] else '[^/]+'})", template))
 
 
-_COMPILED = tuple((method, _pattern(template), endpoint) for method, template, endpoint in ROUTES)
+#: not of the REST description
+_GRAPHQL: tuple[str, str, Endpoint] = ("POST", "/graphql", graph.answer)
+_COMPILED = tuple((method, _pattern(template), endpoint) for method, template, endpoint in (*ROUTES, _GRAPHQL))
 
 
 def find(method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]] | None:
