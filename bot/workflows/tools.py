@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchem
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from bot.workflows.findings import listing, nearest
+from bot.workflows.findings import listing, meant, nearest
 from bot.workflows.node import Name, Node, describe, fault
 from bot.workflows.slots import SEGMENTS_MAX
 
@@ -253,8 +253,8 @@ class ToolEntry(Node):
         if self.resource is not None:
             return self
         if self.name not in BUILTIN_TOOLS:
-            hint = nearest(self.name, BUILTIN_TOOLS)
-            raise fault("unknown_tool", f"`{self.name}` is no built-in tool", hint or "name its resource with `from`")
+            hint = meant(self.name, BUILTIN_TOOLS) or "name its resource with `from`"
+            raise fault("unknown_tool", f"`{self.name}` is no built-in tool", hint)
         known = BUILTIN_TOOLS[self.name].parameters["properties"]
         for argument in self.bound_args:
             if argument not in known:

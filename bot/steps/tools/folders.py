@@ -124,7 +124,8 @@ def _search(root: Root, arguments: dict[str, Any]) -> str:
                 marks.append(f"[… more than {FOUND_MAX} lines have it; the rest is left out …]")
                 break
     if search.large:
-        marks.append(f"[… {search.large} files above {FILE_MAX:,} bytes were not searched …]")
+        files = "1 file" if search.large == 1 else f"{search.large} files"
+        marks.append(f"[… {files} above {FILE_MAX:,} bytes left out …]")
     return "\n".join([*(lines or ["[no line has it]"]), *marks])
 
 

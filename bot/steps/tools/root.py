@@ -71,7 +71,7 @@ def parts_of(path: str) -> tuple[str, ...]:
 def shown(path: str) -> str:
     """A path for people and models: bytes that are no text, and characters that move the cursor, as escapes."""
     text = path.encode("utf-8", "backslashreplace").decode()
-    return "".join(one if one.isprintable() and one != "`" else one.encode("unicode_escape").decode() for one in text)
+    return "".join(one if one.isprintable() and one != "`" else f"\\x{ord(one):02x}" for one in text)
 
 
 class Root:
