@@ -12,7 +12,7 @@ from bot.workflows.defaults import WorkspaceMode
 from bot.workflows.fidelity import Fidelity, InjectionCap
 from bot.workflows.node import Id, Name, Node, fault
 from bot.workflows.slots import Slot
-from bot.workflows.step_inputs import StepInput
+from bot.workflows.step_inputs import ExecInput, FileInput, StepInput
 from bot.workflows.template import Template
 
 #: the product's own agent, which is there unless the repository defines one of that name
@@ -59,7 +59,7 @@ class AskingStep(WorkingStep):
         return tuple(ContextReference.parse(text) for text in self.context)
 
     def _usual_workspace(self) -> WorkspaceMode:
-        return "read" if self.inputs else "none"
+        return "read" if any(isinstance(each, (ExecInput, FileInput)) for each in self.inputs.values()) else "none"
 
 
 class AgentStep(AskingStep):

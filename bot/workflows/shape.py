@@ -15,7 +15,7 @@ from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, neare
 from bot.workflows.loader import Document, Path
 from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
-from bot.workflows.step import STEP_TYPES, BaseStep, kinds_of
+from bot.workflows.step import STEP_TYPES, kinds_of
 from bot.workflows.step_inputs import INPUT_TYPES, input_kinds
 
 N = TypeVar("N", bound=Node)

@@ -13,8 +13,8 @@ from bot.workflows.node import Duration, Node, describe, fault
 from bot.workflows.slots import Slot
 from bot.workflows.values import Resolved, fill
 
-#: comments that `{thread: {comments: n}}` may ask for; each hundred costs a request
-COMMENTS_MAX = 500
+#: comments that `{thread: {comments: n}}` may ask for: two pages of GitHub's hold as many in any thread
+COMMENTS_MAX = 100
 
 ValueType = Literal["string", "number", "boolean", "array", "object", "json"]
 
