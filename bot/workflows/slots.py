@@ -112,7 +112,7 @@ NAMESPACES: dict[str, Namespace] = {
     "loop": Namespace(frozenset({"index"})),
     "artifacts": Namespace(frozenset({"kind", "uri", "validity", "step", "content"}), ids=True),
     "agent": Namespace(frozenset({"name", "model"})),
-    "resources": Namespace(),
+    "resources": Namespace(ids=True),
     "secrets": Namespace(),
 }
 
