@@ -18,8 +18,7 @@ from bot.errors import UserError
 from bot.runners.mcp_content import TooLarge, bounded, scrubbed, text_of, value_of
 from bot.workflows.findings import nearest
 from bot.workflows.resources import Opened
-from bot.workspace import Command, Completed, Live, Sandbox
-from bot.workspace.reach import Reach
+from bot.workspace import Command, Completed, Live, Reach, Sandbox
 
 if TYPE_CHECKING:
     from mcp.client import Client

@@ -13,8 +13,7 @@ from bot.runners.mcp import open_resource
 from bot.runners.mcp_content import TooLarge
 from bot.steps.run import last_lines
 from bot.workflows.resources import Opened
-from bot.workspace import Sandbox
-from bot.workspace.reach import Reach
+from bot.workspace import Reach, Sandbox
 
 
 async def perform_connector(
