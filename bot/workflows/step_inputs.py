@@ -150,12 +150,22 @@ def input_kinds(data: Any) -> list[str]:
 def _tag(value: Any) -> str | None:
     if isinstance(value, InputNode):
         return f"kind:{value.KIND}"
+    if not isinstance(value, dict):
+        return "kind:plain"
     kinds = input_kinds(value)
     return f"kind:{kinds[0]}" if len(kinds) == 1 else None
 
 
+#: a value or template that is written as it is, without `{value: …}` around it
+_PlainInput = Annotated[
+    ValueInput,
+    BeforeValidator(lambda value: value if isinstance(value, ValueInput) else {"value": value}),
+    WithJsonSchema({"type": ["string", "number", "boolean", "array", "null"], "description": "a value or a template"}),
+]
+
 StepInput = Annotated[
-    Annotated[ValueInput, Tag("kind:value")]
+    Annotated[_PlainInput, Tag("kind:plain")]
+    | Annotated[ValueInput, Tag("kind:value")]
     | Annotated[ExecInput, Tag("kind:exec")]
     | Annotated[FileInput, Tag("kind:file")]
     | Annotated[DiffInput, Tag("kind:diff")]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -293,3 +293,14 @@ def doubled(entries: Iterable[ToolEntry]) -> str | None:
             return entry.name
         seen.add(entry.name)
     return None
+
+
+def _once(value: tuple[ToolEntry, ...]) -> tuple[ToolEntry, ...]:
+    name = doubled(value)
+    if name is not None:
+        raise fault("duplicate_name", f"two tools have the name `{name}`", "keep one: a model knows them by name alone")
+    return value
+
+
+#: the key `tools`: names of built-in tools, and entries
+Tools = Annotated[tuple[ToolEntry, ...], AfterValidator(_once)]
