@@ -32,7 +32,7 @@ FINDINGS: Mapping[str, str] = {
     "host": "a host is a name, as `api.example.org`, `*.example.org` or `api.example.org:8443`",
     "ignored_file": "a file below `.github/bot/workflows/` that is not read (a warning)",
     "input_default": "the default of an input is not what the input takes",
-    "input_kind": "an input of a step has exactly one key that says where it comes from: `value`, `exec`, `file` and so on",
+    "input_kind": "an input of a step has exactly one key that says where it comes from: `value`, `exec` and so on",
     "input_type": "a value is not of the type that is declared for it",
     "item": "`item` stands where no element is: outside `each`, or where all elements are asked for together",
     "missing_file": "a `prompt` or `schema` names a file that is not there",

@@ -26,12 +26,13 @@ from bot.workflows.github_steps import LabelChange, Notice, PullRequest, ReviewR
 from bot.workflows.modifiers import KINDS, MODIFIERS
 from bot.workflows.nested_steps import Branches
 from bot.workflows.node import Node
+from bot.workflows.resources import Resource
 from bot.workflows.result import Result
 from bot.workflows.result_fields import ResultField
 from bot.workflows.routing import Case, Loop, Rework, Verdict
 from bot.workflows.signature import Declared
 from bot.workflows.slots import Slot
-from bot.workflows.step import STEP_TYPES, BaseStep, Classification, Ending, ExecInput
+from bot.workflows.step import STEP_TYPES, Classification, Ending, ExecInput
 from bot.workflows.step_inputs import INPUT_TYPES, InputNode
 from bot.workflows.tools import BUILTIN_TOOLS, ToolEntry
 from tests.docs.markdown import codes, table
@@ -110,6 +111,8 @@ def _rows(model: type[Node]) -> dict[str, tuple[str, str, str]]:
     schema = model.model_json_schema()
     if "$ref" in schema:  # a model that holds itself
         schema = schema["$defs"][model.__name__]
+    if "properties" not in schema:  # one that has a short form besides
+        schema = next(one for one in schema["anyOf"] if "properties" in one)
     needed = set(schema.get("required", ()))
     rows = {}
     for name, one in schema["properties"].items():
@@ -243,6 +246,7 @@ KEYS: Mapping[str, Callable[[], str]] = {
     "input": inputs,
     "each": partial(keys, Each),
     "tool": partial(keys, ToolEntry),
+    "resource": partial(keys, Resource),
     "evidence": partial(keys, Produced, Export),
     "limits": partial(keys, Limits),
     "amounts": partial(keys, RunLimits, ActorLimits, RepositoryLimits, DayLimits),
