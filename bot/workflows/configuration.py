@@ -89,13 +89,12 @@ def check(
         return None, findings.sorted()
     check_names(bot, agents, declared, findings)
     workflows = {workflow.called: workflow for workflow in declared}
-    resources = getattr(bot, "resources", {})
     implied = {name: _one_step(name, agent) for name, agent in agents.items()}
     for workflow in (*declared, *implied.values()):
         _settle(workflow, agents, workflows)
     check_use(workflows, findings)
     used = {step.asked for workflow in declared for step in workflow.every_step if isinstance(step, AskingStep)}
-    roster = Roster(agents, workflows, resources)
+    roster = Roster(agents, workflows, bot.resources)
     check_agents(roster, findings)
     for workflow in (*declared, *(one for name, one in implied.items() if name not in used)):
         check_workflow(workflow, roster, findings)
