@@ -21,6 +21,7 @@ from bot.workflows.bot_file import (
 from bot.workflows.defaults import Defaults
 from bot.workflows.modifiers import KINDS, MODIFIERS
 from bot.workflows.node import Node
+from bot.workflows.resources import Resource
 from bot.workflows.result import Result
 from bot.workflows.result_fields import ResultField
 from bot.workflows.routing import Case, Loop, Rework, Verdict
@@ -44,6 +45,7 @@ _LINKS: Mapping[str, str] = {
     "Loop": "[loop](#order-and-routing)",
     "Rework": "[rework](#order-and-routing)",
     "Verdict": "`{verdict: path, cases: […]}`",
+    "Resource": "[resource](#resources)",
     "Declared": "[input](#the-inputs-of-a-run)",
     "ExecInput": "[exec input](#an-exec-input)",
     "Budget": "[budget](#budgets-retries-defaults)",
@@ -107,6 +109,12 @@ def _value(schema: Mapping[str, Any]) -> str:
             return "duration"
         case {"type": "string", "pattern": pattern} if ":(" in str(pattern):
             return "`provider:name`"
+        case {"type": "string", "pattern": "^https?://"}:
+            return "URL"
+        case {"type": "string", "pattern": pattern} if "github@" in str(pattern):
+            return "`owner/.github@ref`"
+        case {"type": "string", "pattern": pattern} if "[0-9]{1,5}" in str(pattern):
+            return "host"
         case {"type": "string", "pattern": pattern} if str(pattern).startswith("^@"):
             return "handle"
         case {"type": "string", "pattern": _}:
@@ -152,6 +160,7 @@ KEYS: Mapping[str, Callable[[], str]] = {
     "result": partial(keys, Result, ResultField),
     "declared": partial(keys, Declared),
     "input": partial(keys, ExecInput),
+    "resource": partial(keys, Resource),
     "limits": partial(keys, Limits),
     "amounts": partial(keys, RunLimits, ActorLimits, RepositoryLimits, DayLimits),
     "behaviour": partial(keys, History, Publish, Workspace),
