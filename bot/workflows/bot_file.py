@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from bot.model.role import Role
 from bot.workflows.agent import Agent, Budget, LeastRole
 from bot.workflows.command import Environment
+from bot.workflows.extends import Base
 from bot.workflows.node import Name, Node, describe, fault
 from bot.workflows.resources import Resource
 from bot.workflows.workflow import Workflow
@@ -130,9 +131,8 @@ class BotFile(Node):
     """The whole file. A repository without one has these values and the product's own agents."""
 
     NOUN: ClassVar[str] = "`bot.yml`"
-    LATER: ClassVar[frozenset[str]] = frozenset({"extends"})
-
     version: Version = Field(description="of this format")
+    extends: Base | None = Field(None, description="an organisation's configuration below this one")
     mention: tuple[Handle, ...] = Field((), description="handles that address the bot; the App's own if left out")
     default: Name = Field("ask", description="agent or workflow that a bare mention runs")
     history_comment_count: int = Field(5, ge=0, description="recent comments in a prompt; 0: pins only")

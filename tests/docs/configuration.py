@@ -199,6 +199,12 @@ def _value(schema: Mapping[str, Any]) -> str:
             return "duration"
         case {"type": "string", "pattern": pattern} if ":(" in str(pattern):
             return "`provider:name`"
+        case {"type": "string", "pattern": "^https?://"}:
+            return "URL"
+        case {"type": "string", "pattern": pattern} if "github@" in str(pattern):
+            return "`owner/.github@ref`"
+        case {"type": "string", "pattern": pattern} if "[0-9]{1,5}" in str(pattern):
+            return "host"
         case {"type": "string", "pattern": pattern} if str(pattern).startswith("^@"):
             return "handle"
         case {"type": "string", "pattern": _}:
