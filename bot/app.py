@@ -35,7 +35,7 @@ from bot.store import Store, deliveries, open_store
 from bot.store.tables import Thread
 from bot.web import health
 from bot.workflows import Memo, builtin_files
-from bot.workspace import Git, Sandbox, Workspaces, open_sandbox
+from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
 _log = log.get("app")
 
@@ -141,6 +141,9 @@ async def open_bot(
         marker = Marker(keys)
         environ = os.environ if environ is None else environ
         redact = Redactor(settings.secrets_with(environ))
+        stack.enter_context(log.redacted_with(redact))
+        secrets = Secrets(settings.secrets_dir, redact.add)
+        await asyncio.to_thread(secrets.warm)
         speaker = Speaker(redact, clock)
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
@@ -157,6 +160,8 @@ async def open_bot(
             clock=clock,
             nonce_key=hmac.digest(keys[0], b"nonce", "sha256"),
             redact=redact,
+            secrets=secrets,
+            reach=Reach.of(settings.network),
             handle=lambda: identities.handle,
             mine=identities.mine,
             command_only=is_builtin_only,

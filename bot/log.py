@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import structlog
@@ -21,10 +22,6 @@ def configure(level: str = "info", *, stream: TextIO | None = None, redact: Reda
     """Set up logging once, at the edge. `redact` is applied to every text of every line, at any depth."""
     out = stream or sys.stderr
     number = logging.getLevelNamesMapping()[level.upper()]
-
-    def scrub(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        return event if redact is None else {key: _redacted(value, redact) for key, value in event.items()}
-
     renderer: Any = structlog.dev.ConsoleRenderer() if out.isatty() else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
@@ -33,7 +30,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, redact: Reda
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             # before the texts are redacted, and without local variables, which a console would show
             structlog.processors.ExceptionRenderer(),
-            scrub,
+            *([_scrub(redact)] if redact is not None else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -41,6 +38,26 @@ def configure(level: str = "info", *, stream: TextIO | None = None, redact: Reda
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(level=max(number, logging.WARNING), handlers=[_Others()], force=True)
+
+
+@contextmanager
+def redacted_with(redact: Redactor) -> Iterator[None]:
+    """As long as the block takes, apply `redact` too: it knows of secrets that came after logging was set up."""
+    scrub = _scrub(redact)
+    processors = structlog.get_config()["processors"]
+    # before the last, which makes the line
+    structlog.configure(processors=[*processors[:-1], scrub, processors[-1]])
+    try:
+        yield
+    finally:
+        structlog.configure(processors=[one for one in structlog.get_config()["processors"] if one is not scrub])
+
+
+def _scrub(redact: Redactor) -> structlog.typing.Processor:
+    def scrub(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        return {key: _redacted(value, redact) for key, value in event.items()}
+
+    return scrub
 
 
 class _Others(logging.Handler):

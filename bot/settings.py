@@ -70,6 +70,12 @@ class Settings(BaseModel):
     sandbox: Literal["required", "off"] = variable(
         "BOT_SANDBOX", "required: processes need isolation that works; off: every writer is trusted", "required"
     )
+    network: Names = variable(
+        "BOT_NETWORK", "hosts that steps and resources may reach (`*.example.org`; `*`: every one); else none", ()
+    )
+    secrets_dir: Path | None = variable(
+        "BOT_SECRETS_DIR", "secrets of repositories, as `<repository id>/<NAME>` or `owner-<owner id>/<NAME>`", None
+    )
     export_env: Names = variable("BOT_EXPORT_ENV", "engine variables that `env:` of a repository may name", ())
     max_usd_day: Annotated[float, Field(ge=0)] = variable(
         "BOT_MAX_USD_DAY", "ceiling of the whole instance in 24 hours, US dollars", 50.0

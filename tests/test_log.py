@@ -167,3 +167,21 @@ def test_what_libraries_log() -> None:
         ("library.part", "error", "said 40"),
         ("library.part", "error", "said 50"),
     ]
+
+
+def test_a_redactor_that_learns_reaches_the_log() -> None:
+    """As long as it is in use; what was set up before goes on."""
+    stream = io.StringIO()
+    log.configure(stream=stream, redact=Redactor([SECRET]))
+    later = Redactor()
+    with log.redacted_with(later):
+        log.get("room").warning("one", text="late-value")
+        later.add("late-value")
+        log.get("room").warning("two", text=f"late-value {SECRET}")
+        logging.getLogger("library").warning("three late-value")
+    log.get("room").warning("four", text=f"late-value {SECRET}")
+    one, two, three, four = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert one["text"] == "late-value"
+    assert two["text"] == "[redacted] [redacted]"
+    assert three["event"] == "three [redacted]"
+    assert four["text"] == "late-value [redacted]"

@@ -24,6 +24,8 @@ VALUES: dict[str, tuple[str, Any]] = {
     "BOT_PORT": ("80", 80),
     "BOT_WORKERS": ("7", 7),
     "BOT_SANDBOX": ("off", "off"),
+    "BOT_NETWORK": ("api.example.org,*.example.net", ("api.example.org", "*.example.net")),
+    "BOT_SECRETS_DIR": ("/srv/secrets", Path("/srv/secrets")),
     "BOT_EXPORT_ENV": ("HOME,LANG", ("HOME", "LANG")),
     "BOT_MAX_USD_DAY": ("2.5", 2.5),
     "BOT_MAX_RUN_USD": ("0", 0.0),

@@ -25,7 +25,7 @@ from bot.runners import default_model
 from bot.settings import Settings, Source, look, missing_to_serve, unknown
 from bot.store import open_store
 from bot.workflows import builtin_files, check
-from bot.workspace import Git, open_sandbox
+from bot.workspace import Git, Secrets, open_sandbox
 
 #: characters below which a webhook secret is no secret
 SHORT_SECRET = 16
@@ -102,6 +102,7 @@ async def _look(found: Settings, path: Path | None) -> list[Finding]:
     findings.append(await _database(found))
     findings.append(await _sandbox(found))
     findings.append(await _git())
+    findings += _secrets(found)
     if found.app_id and found.private_key:
         findings.append(await _github(found))
     findings.append(_model(found))
@@ -155,6 +156,18 @@ async def _sandbox(found: Settings) -> Finding:
         said = "off: every writer of every served repository can reach this machine"
         return Finding("warn", "isolation", said, "install bubblewrap and set BOT_SANDBOX=required")
     return Finding("fail", "isolation", sandbox.describe(), "until then steps that start processes fail")
+
+
+def _secrets(found: Settings) -> list[Finding]:
+    """What is wrong in the folder of secrets; never whether a repository has one."""
+    if found.secrets_dir is None:
+        return []
+    store = Secrets(found.secrets_dir, lambda _value: None)
+    findings = [
+        Finding("fail" if each.refused else "warn", "secrets", f"{each.path} {each.reason}", each.mend)
+        for each in store.blemishes()
+    ]
+    return findings or [Finding("ok", "secrets", f"{found.secrets_dir}: everything in it can be used")]
 
 
 async def _git() -> Finding:

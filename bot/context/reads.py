@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bot.context.files import read_file
 from bot.context.inputs import ExecInput, InputResult, compute, place
 from bot.context.sources import (
     Reading,
@@ -25,6 +24,7 @@ from bot.context.sources import (
 from bot.errors import Forbidden, NotFound, Transient, UserError
 from bot.model.context import Block, InputRecord
 from bot.model.ident import compact, digest
+from bot.workspace.files import Unreadable, read_file
 from bot.workspace.sandbox import Sandbox
 
 Kind = Literal["value", "file", "diff", "checks", "review_threads", "linked", "thread"]
@@ -157,7 +157,10 @@ def _word(value: Any) -> str:
 async def _file(wanted: ReadInput, workspace: Path, commit: str) -> Reading:
     if not commit:
         raise Unavailable("the step has no workspace; give it `workspace: read`")
-    capture = await asyncio.to_thread(read_file, workspace, wanted.path, wanted.max_bytes)
+    try:
+        capture = await asyncio.to_thread(read_file, workspace, wanted.path, wanted.max_bytes)
+    except Unreadable as error:
+        raise Unavailable(str(error)) from None
     text, removed = visible(capture.text())
     return Reading(f"file {wanted.path}", text, capture.size, (f"commit {commit[:12]}",), removed, is_cut=True)
 

@@ -22,7 +22,9 @@ def sign(workflow: Workflow, words: Mapping[str, str]) -> Signed:
     params = {key: value for key, value in words.items() if key in workflow.params or not workflow.inputs}
     if not workflow.inputs:
         return Signed(params, {})
-    bound = bind(workflow.inputs, {key: value for key, value in words.items() if key not in workflow.params})
+    bound = bind(
+        workflow.inputs, {key: value for key, value in words.items() if key not in workflow.params}, by_comment=True
+    )
     return Signed(params, bound.values, bound.violations)
 
 

@@ -33,23 +33,27 @@ class Reading:
         kept = rows.run.thread_blob
         if kept is not None:
             return ThreadSnapshot.from_json(await self._t.store.read(lambda session: snapshots.get_blob(session, kept)))
+        snapshot = await self.window(rows, terms, client, terms.configuration.bot.history_comment_count)
+        data = snapshot.to_json().encode()
+        await self._t.store.write(lambda session: keep_thread(session, rows.run.id, data, self._t.clock.now()))
+        rows.run.thread_blob = snapshots.digest_of(data)
+        return snapshot
+
+    async def window(self, rows: RunRows, terms: Terms, client: RepositoryClient, count: int) -> ThreadSnapshot:
+        """The thread at this run's anchor with a window of `count` comments, read now and not kept."""
         anchor, versions, pins, purposes = await self._t.store.read(lambda session: _known(session, rows))
         handles = terms.configuration.bot.mention or (self._t.handle(),)
-        snapshot = await read_thread(
+        return await read_thread(
             client,
             number=rows.thread.number,
             anchor=anchor,
-            window=terms.configuration.bot.history_comment_count,
+            window=count,
             known_count=rows.dispatch.comment_count,
             versions=versions,
             pins=pins,
             is_ours=lambda comment: self._ours(comment, rows, purposes),
             is_command_only=lambda text: self._t.command_only(text, handles),
         )
-        data = snapshot.to_json().encode()
-        await self._t.store.write(lambda session: keep_thread(session, rows.run.id, data, self._t.clock.now()))
-        rows.run.thread_blob = snapshots.digest_of(data)
-        return snapshot
 
     def _ours(self, comment: Comment, rows: RunRows, purposes: Mapping[int, str]) -> Slot | str | None:
         """The slot of a comment of ours; its purpose alone where the marker is gone; None for everybody else's."""

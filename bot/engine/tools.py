@@ -13,15 +13,16 @@ from bot.runners import Runners
 from bot.store import Store
 from bot.store.tables import Thread
 from bot.workflows import Memo
-from bot.workspace import Sandbox, Workspaces
+from bot.workspace import Reach, Sandbox, Secrets, Workspaces
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     """Everything outside the rows.
 
-    `nonce_key` makes the nonces of prompt blocks; `environ` is the engine's own environment. `handle` is how people
-    call the bot, `mine` whether a comment is the App's, `command_only` whether a text is built-in commands and no more.
+    `nonce_key` makes the nonces of prompt blocks; `secrets` are the operator's, `reach` the hosts that are
+    open; `environ` is the engine's own environment. `handle` is how people call the bot, `mine` whether a comment is the
+    App's, `command_only` whether a text is built-in commands and no more.
     """
 
     store: Store
@@ -35,6 +36,8 @@ class Tools:
     clock: Clock
     nonce_key: bytes
     redact: Callable[[str], str]
+    secrets: Secrets
+    reach: Reach
     handle: Callable[[], str]
     mine: Callable[[Comment], bool]
     command_only: Callable[[str, Collection[str]], bool]

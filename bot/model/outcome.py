@@ -105,11 +105,16 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Faulted:
-    """A transient fault (rate limit, time-out of the other side, 5xx): `retry` may repeat the step."""
+    """A transient fault (rate limit, time-out of the other side, 5xx): `retry` may repeat the step.
+
+    `kept` is there where tools were called before: a repetition that is given it goes on behind them, and does nothing
+    of theirs twice.
+    """
 
     message: str
     retry_after: float | None = None
     usage: Usage = field(default_factory=Usage)
+    kept: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Iterable
+from threading import Lock
 from urllib.parse import quote, quote_plus
 
 PLACEHOLDER = "[redacted]"
@@ -39,18 +40,29 @@ _SHAPES = re.compile(
 
 
 class Redactor:
-    """`Redactor(secrets)(text)`: `text` without the secrets. Pure, idempotent, safe to call from any thread.
+    """`Redactor(secrets)(text)`: `text` without the secrets. Idempotent, safe to call from any thread.
 
     A known value is found raw, base64 (both alphabets, at any offset inside a larger value), percent-encoded, hex,
     JSON-escaped and HTML-escaped, whatever the case; of a value with several lines each long line alone.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms: set[str] = set()
-        for secret in secrets:
-            forms |= _forms(secret)
+        self._turn = Lock()
+        self._known: set[str] = set()
         #: longest first, so that no form leaves the tail of a longer one
-        self._forms = tuple(sorted({form.lower() for form in forms}, key=lambda form: (-len(form), form)))
+        self._forms: tuple[str, ...] = ()
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Know these from now on. A secret that is read at run time is added before anybody gets it."""
+        with self._turn:
+            new = set(secrets) - self._known
+            if not new:
+                return
+            self._known |= new
+            forms = {form.lower() for secret in new for form in _forms(secret)} | set(self._forms)
+            # replaced whole: who is redacting now goes on with the old ones
+            self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
     def __call__(self, text: str) -> str:
         """`text` with each secret replaced by `PLACEHOLDER`."""

@@ -41,9 +41,10 @@ class Call:
     `tools` are what the model may call. What they answer passes through `redact` before the model or anybody sees it.
 
     A call that stopped before a tool with `approval` ended in `Wait(what="approval")`; given again, to this or another
-    process, with its `kept` as `resumed`, it goes on there. `approved` answers the calls that waited, by their id (see
-    `awaiting`): True, or a refusal: False, or its reason in words. `limits` are again those of the whole call: what was
-    spent before the stop counts against them, while `usage` of each outcome is what was spent since the last one.
+    process, with its `kept` as `resumed`, it goes on there; so does one that was faulted behind its tools. `approved`
+    answers the calls that waited, by their id (see `awaiting`): True, or a refusal: False, or its reason in words.
+    `limits` are again those of the whole call: what was spent before the stop counts against them, while `usage` of
+    each outcome is what was spent since the last one.
     """
 
     system: str

@@ -78,7 +78,7 @@ class Models:
             if isinstance(outcome, (Done, Wait)) or (isinstance(outcome, Failed) and outcome.code not in _FALL_BACK):
                 return talk.ended(replace(outcome, usage=spent), spent, call.limits.seconds - (end - clock()))
             faults_seen.append(outcome)
-        return talk.ended(replace(_worst(faults_seen), usage=spent), spent, 0.0)
+        return talk.ended(replace(_worst(faults_seen), usage=spent), spent, call.limits.seconds - (end - clock()))
 
     async def _talk(self, call: Call) -> Talk:
         if call.resumed is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.model.outcome import Done, Failed, Outcome, Usage, Wait
+from bot.model.outcome import Done, Failed, Faulted, Outcome, Usage, Wait
 from bot.runners.call import Call
 from bot.runners.kept import Kept, Lost, question
 from bot.runners.toolbox import Stop, Toolbox
@@ -101,6 +101,8 @@ class Talk:
                 return replace(outcome, intents=tuple(standing.intents), episode=tuple(standing.episode))
             case Failed():
                 return replace(outcome, episode=tuple(standing.episode))
+            case Faulted() if standing.episode and self.messages is not None:
+                return replace(outcome, kept=self._dump(self.usage + spent, seconds))
             case Wait():
                 waits = self.waits()
                 assert waits is not None

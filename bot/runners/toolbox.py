@@ -124,7 +124,7 @@ class Toolbox:
         if earlier is not None:
             return await self._decided(tool, earlier)
         whole = {**arguments, **self._bound(tool)}
-        size = len(canonical(whole).encode())
+        size = len(canonical(whole).encode("utf-8", "replace"))
         if violations := self._violations(tool, whole):
             return Reply(self.malformed(name, size, told(violations)), failed=True)
         if tool.approval and size > SHOWN_MAX:
@@ -221,7 +221,7 @@ class Toolbox:
         self.standing.answered += size
         asked = canonical(whole)
         self._record(
-            ToolCall(tool.name, how, arguments_digest(whole), len(asked.encode()), size, seconds),
+            ToolCall(tool.name, how, arguments_digest(whole), len(asked.encode("utf-8", "replace")), size, seconds),
         )
         then = ""
         if self._exhausted() and not self.standing.closed and not self.standing.waiting:

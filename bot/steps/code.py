@@ -63,7 +63,7 @@ async def perform_code(
         )
         left = await asyncio.to_thread(read_result, file)
     if done.timed_out:
-        return _failed("timeout", f"it did not end within {timeout:g} s", "Raise its `timeout`", where, done)
+        return _failed(done, "timeout", f"it did not end within {timeout:g} s", "Raise its `timeout`", where)
     return _outcome(done, _told(left), where)
 
 
@@ -84,19 +84,19 @@ def _outcome(done: Completed, told: Mapping[str, Any], where: str) -> Outcome:
         case {"mismatch": {"path": str(path), "found": str(found)}}:
             at = f"`{path}` is {found}" if path else f"it is {found}"
             hint = "Return text, numbers, `True`, `False`, `None`, lists, and mappings with text as keys"
-            return _failed("result_mismatch", f"what the body returned is no JSON: {at}", hint, where, done)
+            return _failed(done, "result_mismatch", f"what the body returned is no JSON: {at}", hint, where)
         case {"large": int(size)}:
             hint = "Write it to a file of the workspace and return its path"
             message = f"the body returned {size:,} bytes of JSON; at most {RETURN_MAX:,} are taken"
-            return _failed("too_large", message, hint, where, done)
+            return _failed(done, "too_large", message, hint, where)
         case {"raised": {"message": str(message), "traceback": str(trace)}}:
             short = message if len(message) <= MESSAGE_CHARS else f"{message[:MESSAGE_CHARS]} […]"
-            return _failed("code_failed", " ".join(short.split()), mend, where, done, trace)
+            return _failed(done, "code_failed", " ".join(short.split()), mend, where, trace)
     message = f"its process ended with exit code {done.exit_code} before the body returned"
-    return _failed("code_failed", message, mend, where, done)
+    return _failed(done, "code_failed", message, mend, where)
 
 
-def _failed(code: str, message: str, hint: str, where: str, done: Completed, trace: str = "") -> Failed:
+def _failed(done: Completed, code: str, message: str, hint: str, where: str, trace: str = "") -> Failed:
     return Failed(
         code,
         message,

@@ -13,6 +13,7 @@ from bot.workflows.findings import listing, nearest
 from bot.workflows.node import Duration, Node, describe, fault
 from bot.workflows.slots import Slot
 from bot.workflows.template import Template
+from bot.workflows.tools import Tools
 
 #: what may stand before the colon of a model's name
 PROVIDERS = ("openai", "openai-chat", "openai-responses", "anthropic", "demo")
@@ -103,12 +104,12 @@ class Agent(Node):
     """One agent. `system` is its prompt; timeout, budget and retry are None where the agent leaves them to others."""
 
     NOUN: ClassVar[str] = "an agent"
-    LATER: ClassVar[frozenset[str]] = frozenset({"tools"})
 
     description: str = Field("", description="one line for `help`")
     model: Model | None = Field(None, description="`provider:name`; one of `model` and `runner`")
     runner: Annotated[Runner | None, BeforeValidator(_runner)] = Field(None, description="a program instead of a model")
     prompt: Annotated[str, Slot.PROMPT] = Field("", description="text, or a path ending in `.md` below `.github/bot/`")
+    tools: Tools = Field((), description="what it may call: names of built-in tools, or entries")
     temperature: float | None = Field(None, ge=0, le=2, description="left to the provider if not set")
     max_tokens: int | None = Field(None, gt=0, description="longest answer in tokens")
     timeout: Duration | None = Field(None, description="longest time for an answer (30m)")
@@ -131,7 +132,9 @@ class Agent(Node):
         if not given and not self._builtin:
             raise fault("one_of", "an agent needs a `model` or a `runner`", "add `model: provider:name`")
         if self.runner is not None:
-            useless = [key for key in ("temperature", "max_tokens", "fallback") if key in self.model_fields_set]
+            useless = [
+                key for key in ("tools", "temperature", "max_tokens", "fallback") if key in self.model_fields_set
+            ]
             if useless:
                 hint = "remove it, or use a `model`"
                 raise fault("modifier", f"{listing(useless)} means nothing to an agent with a `runner`", hint)

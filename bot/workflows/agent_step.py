@@ -12,8 +12,9 @@ from bot.workflows.defaults import WorkspaceMode
 from bot.workflows.fidelity import Fidelity, InjectionCap
 from bot.workflows.node import Id, Name, Node, fault
 from bot.workflows.slots import Slot
-from bot.workflows.step_inputs import StepInput
+from bot.workflows.step_inputs import ExecInput, FileInput, StepInput
 from bot.workflows.template import Template
+from bot.workflows.tools import ToolEntry, Tools, merge
 
 #: the product's own agent, which is there unless the repository defines one of that name
 DEFAULT_AGENT = "ask"
@@ -59,7 +60,7 @@ class AskingStep(WorkingStep):
         return tuple(ContextReference.parse(text) for text in self.context)
 
     def _usual_workspace(self) -> WorkspaceMode:
-        return "read" if self.inputs else "none"
+        return "read" if any(isinstance(each, (ExecInput, FileInput)) for each in self.inputs.values()) else "none"
 
 
 class AgentStep(AskingStep):
@@ -69,6 +70,17 @@ class AgentStep(AskingStep):
 
     agent: Name = Field(description="an agent of the roster")
     prompt: Annotated[str, Slot.PROMPT] = Field("", description="the task; text, or a path ending in `.md`")
+    tools: Tools = Field((), description="adds to the agent's tools, or replaces those of the same name")
+
+    @property
+    def offered(self) -> tuple[ToolEntry, ...]:
+        """What the agent may call in this step: its own tools and the step's."""
+        return merge(self._agent.tools if self._agent is not None else (), self.tools)
+
+    def _usual_workspace(self) -> WorkspaceMode:
+        if any({"files", "commands"} & entry.needs for entry in self.offered):
+            return "read"
+        return super()._usual_workspace()
 
     @property
     def asked(self) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
+from bot.workflows.call_steps import CodeStep
+from bot.workflows.code_body import check_body
 from bot.workflows.code_words import code_argument
 from bot.workflows.conditions import Condition
+from bot.workflows.document import Document, Path
 from bot.workflows.each import Each
 from bot.workflows.evidence import Export
 from bot.workflows.findings import Findings, nearest
-from bot.workflows.loader import Document, Path
 from bot.workflows.mark import Mark
 from bot.workflows.node import Node
 from bot.workflows.result import Result
@@ -56,7 +58,7 @@ class Binding:
                 continue
             field = fields[name]
             key = field.alias or name
-            at = (*path, key)
+            at = (*path, key) if self._document.has((*path, key)) else path  # a short form has no keys of its own
             node._marks[key,] = self._document.mark(at)
             slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
             self._items = around if key in _ONCE else within
@@ -64,6 +66,8 @@ class Binding:
         self._items = around
         if isinstance(node, (Result, Export)) and node.file is not None:
             self._schema_file(node, node.file, (*path, "schema"))
+        if isinstance(node, CodeStep):
+            self._body(node, (*path, "code"))
 
     def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
         match value:
@@ -127,6 +131,13 @@ class Binding:
             return
         file, source = found
         self._parse(node, source, within, Slot.PROMPT, Mark(file).within(source))
+
+    def _body(self, step: CodeStep, at: Path) -> None:
+        """The body of a function can be compiled; a fault stands at its line and column in the file."""
+        fault = check_body(step.code, step.inputs)
+        if fault is not None:
+            place = self._document.text_marks(at, step.code)
+            self._findings.error(place(fault.offset), "code", fault.message, fault.hint)
 
     def _schema_file(self, result: Result | Export, text: str, at: Path) -> None:
         found = self._file(text, at, ".json", "add the file, or declare `fields` here")

@@ -1,12 +1,13 @@
-"""What a step asks for by name: agents, workflows with their inputs, resources and their sorts, forms and their keys."""
+"""What a step asks for by name: agents, workflows with their inputs, resources of the right sort, keys of forms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from bot.workflows.agent_step import AskingStep, ClassifyStep
+from bot.workflows.agent_step import AgentStep, AskingStep, ClassifyStep
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.call_steps import ConnectorStep
+from bot.workflows.call_steps import CodeStep, ConnectorStep
+from bot.workflows.code_body import cannot_name_variable
 from bot.workflows.findings import Findings, listing, nearest
 from bot.workflows.frames import Frames
 from bot.workflows.gate_steps import AskStep
@@ -15,9 +16,12 @@ from bot.workflows.mark import Mark
 from bot.workflows.nested_steps import UsesStep
 from bot.workflows.roster import Roster
 from bot.workflows.route_checks import check_concurrency
-from bot.workflows.schema_types import at, declared_schema, fits, kind_of
+from bot.workflows.run_step import RunStep
+from bot.workflows.schema_types import at, declared_schema, fits, json_type, kind_of
 from bot.workflows.signature import Declared
+from bot.workflows.step_inputs import ValueInput
 from bot.workflows.template import Template, Token
+from bot.workflows.tools import ToolEntry
 from bot.workflows.workflow import Workflow
 
 #: workflows that use each other, one in the other
@@ -40,8 +44,14 @@ def check_calls(workflow: Workflow, frames: Frames, roster: Roster, findings: Fi
                 case NotifyStep() if step.notify.webhook is not None:
                     webhook = step.notify.webhook
                     _check_resource(webhook.resource, webhook.mark_of("resource"), False, roster, findings)
+                case AgentStep():
+                    _check_tools(step, step.tools, roster, findings)
+                case CodeStep():
+                    _check_variables(step, findings)
                 case AskStep():
                     _check_form(step, findings)
+            if isinstance(step, (AskingStep, RunStep)):
+                _check_values(step, workflow, frames, findings)
             if isinstance(step, WorkingStep) and step.each is not None:
                 check_concurrency(step, step.each, findings)
 
@@ -123,6 +133,34 @@ def _check_asked(step: AskingStep, workflow: Workflow, roster: Roster, findings:
     findings.error(mark, "unknown_agent", message, hint)
 
 
+def check_agents(roster: Roster, findings: Findings) -> None:
+    """Resources of the agents' own tools."""
+    for agent in roster.agents.values():
+        _check_sources(agent.tools, roster, findings)
+
+
+def _check_tools(step: AgentStep, tools: Iterable[ToolEntry], roster: Roster, findings: Findings) -> None:
+    agent = roster.agents.get(step.agent)
+    if step.tools and agent is not None and agent.runner is not None:
+        message = f"`tools` means nothing here: the agent `{step.agent}` is a program that has its own"
+        findings.error(step.mark_of("tools"), "modifier", message, "remove it, or ask an agent with a `model`")
+    _check_sources(tools, roster, findings)
+
+
+def _check_sources(tools: Iterable[ToolEntry], roster: Roster, findings: Findings) -> None:
+    for entry in tools:
+        if entry.resource is not None:
+            _check_resource(entry.resource, entry.mark_of("from"), True, roster, findings)
+
+
+def _check_variables(step: CodeStep, findings: Findings) -> None:
+    """The inputs of a body can be its variables."""
+    for name in step.inputs:
+        if cannot_name_variable(name):
+            message = f"`{name}` is a word of Python and cannot be a variable"
+            findings.error(step.mark_of("inputs", name), "reserved_name", message, "choose another name")
+
+
 def _check_resource(name: str, mark: Mark, is_server: bool, roster: Roster, findings: Findings) -> None:
     """The resource exists and is an MCP server, or a webhook."""
     resource = roster.resources.get(name)
@@ -176,18 +214,38 @@ def _check_uses(step: UsesStep, workflow: Workflow, frames: Frames, roster: Rost
             findings.error(mark, "missing_input", message, f"add `{name}: …` below `inputs`")
 
 
+def _check_values(step: AskingStep | RunStep, workflow: Workflow, frames: Frames, findings: Findings) -> None:
+    """A value whose type is told is of it, as far as it stands here or its producer declares it."""
+    for name, given in step.inputs.items():
+        if not isinstance(given, ValueInput) or given.type is None:
+            continue
+        template = given.template("value") if isinstance(given.value, str) else None
+        if template is not None and template.references:
+            schema = token_schema(template, workflow, frames)
+            whole = len(template.parts) == 1
+            got = kind_of(schema) if schema is not None and not fits(schema, given.type) else ""
+            got = got or ("text with a value in it" if not whole and not fits({"type": "string"}, given.type) else "")
+        else:
+            schema = {"type": json_type(given.value)}
+            got = "" if fits(schema, given.type) else kind_of(schema)
+        if got:
+            message = f"`{name}` is to be of type `{given.type}`, and this is {got}"
+            findings.error(given.mark_of("value"), "input_type", message, "mend the value, or its `type`")
+
+
 def _misfit(step: UsesStep, name: str, value: object, declared: Declared, workflow: Workflow, frames: Frames) -> str:
     """Why what stands at an input cannot be of its declared type; empty where it can, or nothing is known."""
+    kind: str = declared.type
     template = step.template("inputs", name) if isinstance(value, str) else None
     if template is None or not template.references:
-        if declared.type in ("file", "secret"):
-            return "" if isinstance(value, str) else f"`{name}` is a {declared.type}, and this is no text"
+        if kind in ("file", "secret"):
+            return "" if isinstance(value, str) else f"`{name}` is a {kind}, and this is no text"
         if value is None or not isinstance(value, (str, int, float)):
             return f"`{name}` is of type `{declared.type}`, and takes neither lists nor mappings nor nothing"
         _, violation = declared._take(name, value)
         return violation.message if violation is not None else ""
     schema = token_schema(template, workflow, frames)
-    if schema is None or fits(schema, declared.type) or (schema.get("type") == "string" and declared.type != "file"):
+    if schema is None or fits(schema, kind) or (schema.get("type") == "string" and kind != "file"):
         return ""  # text is parsed to the declared type when the run begins
     return f"`{name}` is of type `{declared.type}`, and {template.text} gives {kind_of(schema)}"
 

@@ -15,7 +15,7 @@ from bot.workflows.agent import Agent, Budget
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.binding import Binding
 from bot.workflows.bot_file import BotFile
-from bot.workflows.call_checks import check_use
+from bot.workflows.call_checks import check_agents, check_use
 from bot.workflows.checks import check_names, check_workflow
 from bot.workflows.defaults import Defaults
 from bot.workflows.findings import Findings
@@ -96,6 +96,7 @@ def check(
     check_use(workflows, findings)
     used = {step.asked for workflow in declared for step in workflow.every_step if isinstance(step, AskingStep)}
     roster = Roster(agents, workflows, resources)
+    check_agents(roster, findings)
     for workflow in (*declared, *(one for name, one in implied.items() if name not in used)):
         check_workflow(workflow, roster, findings)
     found = findings.sorted()

@@ -34,7 +34,7 @@ class Frame:
 
     @property
     def repeats(self) -> bool:
-        """Whether its end may lead to its beginning."""
+        """Whether it is made again, so that what its steps wrote is there when they run once more."""
         return isinstance(self.owner, GroupStep) and self.owner.own_loop is not None
 
 
@@ -79,8 +79,7 @@ class Frames:
                 for produced in step.produces if isinstance(step, WorkingStep) else ():
                     self.artifacts.setdefault(produced.id, []).append(step.id)
                 for branch, row in bodies(step).items():
-                    repeats = isinstance(step, GroupStep) and step.own_loop is not None
-                    todo.append(Frame(row, Graph(row, repeats=repeats), step, branch, frame))
+                    todo.append(Frame(row, Graph(row), step, branch, frame))
 
     @property
     def root(self) -> Frame:
@@ -99,11 +98,11 @@ class Frames:
     def lineage(self, step_id: str) -> Iterator[tuple[Frame, Step]]:
         """A step with its frame, then the step around it with the frame of that, out to the workflow's own row."""
         frame, step = self._of[step_id]
-        while True:
+        yield frame, step
+        while frame.parent is not None and frame.owner is not None:
+            step = frame.owner
+            frame = frame.parent
             yield frame, step
-            if frame.parent is None or frame.owner is None:
-                return
-            frame, step = frame.parent, frame.owner
 
     def elements(self, step_id: str, *, inside: bool = True) -> tuple[Each, ...]:
         """The `each` around a step, innermost first; its own among them if `inside`."""
@@ -115,7 +114,7 @@ class Frames:
         """How the step called `name` looks from `step`."""
         if name not in self._of:
             return View(Sight.UNKNOWN)
-        here = {frame: one for frame, one in self.lineage(step.id)}
+        here = dict(self.lineage(step.id))
         inner: Frame | None = None
         for frame, one in self.lineage(name):
             mine = here.get(frame)
@@ -132,15 +131,6 @@ class Frames:
             return View(Sight.AFTER if frame.graph.leads_to(mine.id, one.id) else Sight.APART)
         return View(Sight.APART)
 
-    def precedes(self, name: str, step: Step) -> bool:
-        """Whether the step called `name`, wherever it stands, may have run before `step`."""
-        here = {frame: one for frame, one in self.lineage(step.id)}
-        for frame, one in self.lineage(name):
-            mine = here.get(frame)
-            if mine is not None:
-                return frame.graph.leads_to(one.id, mine.id)
-        return False
-
     def within(self, name: str, group: Step) -> bool:
         """Whether the step called `name` stands in the group's own row, where its `until` looks from."""
         return name in self._of and self._of[name][0].owner is group
@@ -154,12 +144,12 @@ class Frames:
 
         `from_inside`: as the `until` of a group looks, when its own steps have run.
         """
-        here = {frame: one for frame, one in self.lineage(step.id)}
+        here = dict(self.lineage(step.id))
         for frame, one in self.shared(producer):
             if from_inside and frame.owner is step:
                 return True
             mine = here.get(frame)
-            if mine is not None and frame.graph.leads_to(one.id, mine.id):
+            if mine is not None and (frame.repeats or frame.graph.leads_to(one.id, mine.id)):
                 return True
         return False
 

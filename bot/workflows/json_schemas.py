@@ -10,8 +10,8 @@ from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
 
+from bot.workflows.document import Path
 from bot.workflows.linear import pattern_fault, search
-from bot.workflows.loader import Path
 from bot.workflows.results import SchemaCheck, Violation
 from bot.workflows.template import Fault
 

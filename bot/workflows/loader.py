@@ -13,13 +13,12 @@ from PyYAML's own loaders, and why:
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from bot.workflows.document import Document, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.mark import Mark
 from bot.workflows.scalars import NotANumber, resolve, tagged
@@ -29,98 +28,11 @@ FILE_BYTES_MAX = 256 * 1024
 DEPTH_MAX = 50
 ALIAS_NODES_MAX = 10_000
 
-Path = tuple[str | int, ...]
-
 #: YAML's printable characters (https://yaml.org/spec/1.2.2/#51-character-set); lone surrogates are not among them
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_OPENING = re.compile(r"\$\{\{")
-
 # libyaml is several times faster; it is part of PyYAML's wheels, but not of every build of it
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(slots=True)
-class Spot:
-    """Where one value stands: its first character, its span in the text, the place of its key, and its children."""
-
-    line: int
-    column: int
-    start: int
-    end: int
-    key: tuple[int, int] | None = None
-    children: dict[str | int, Spot] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One loaded file: plain `data` (dict, list, str, int, float, bool, None) and where each part of it stands."""
-
-    file: str
-    text: str
-    data: Any
-    root: Spot
-
-    def _spot(self, path: Path) -> tuple[Spot, bool]:
-        spot = self.root
-        for part in path:
-            child = spot.children.get(part)
-            if child is None:
-                return spot, False
-            spot = child
-        return spot, True
-
-    def value(self, path: Path) -> tuple[int, int]:
-        """Line and column of the value at `path`; of the nearest value above it where there is none."""
-        spot, _ = self._spot(path)
-        return spot.line, spot.column
-
-    def key(self, path: Path) -> tuple[int, int]:
-        """Line and column of the key at `path`; of a list's entry, and of a missing key's owner, what stands there."""
-        spot, _ = self._spot(path)
-        return spot.key or (spot.line, spot.column)
-
-    def mark(self, path: Path) -> Mark:
-        """The place of the value at `path`."""
-        return Mark(self.file, *self.value(path))
-
-    def key_mark(self, path: Path) -> Mark:
-        """The place of the key at `path`."""
-        return Mark(self.file, *self.key(path))
-
-    def token_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
-        """Tells the place of the template token at an offset of the scalar `text`, which stands at `path`.
-
-        Escapes and folding move characters about, so tokens are counted, not characters; where the counts differ it is
-        the place of the scalar.
-        """
-        spot, found = self._spot(path)
-        source = self.text[spot.start : spot.end]
-        mark = self.mark(path)
-        if not found or source.count("${{") != text.count("${{"):
-            return lambda offset: mark
-        here = [one.start() for one in _OPENING.finditer(source)]
-        there = [one.start() for one in _OPENING.finditer(text)]
-        place = mark.within(source)
-
-        def at(offset: int) -> Mark:
-            number = bisect_left(there, offset)
-            return place(here[number]) if number < len(here) else mark
-
-        return at
-
-    def text_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
-        """Tells the place of the character at an offset of the scalar `text`, which stands at `path`.
-
-        Where the text does not stand in the file as it is, because of escapes or folding, it is the scalar's place.
-        """
-        spot, found = self._spot(path)
-        mark = self.mark(path)
-        begin = self.text.find(text, spot.start, spot.end) if found else -1
-        if begin < 0:
-            return lambda offset: mark
-        place = mark.within(self.text[spot.start : spot.end])
-        return lambda offset: place(begin - spot.start + offset)
 
 
 class _Stop(Exception):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from bot.workflows.agent import Agent
-from bot.workflows.agent_step import AskingStep
+from bot.workflows.agent_step import AgentStep, AskingStep
 from bot.workflows.base_step import BaseStep, WorkingStep
 from bot.workflows.conditions import Condition
 from bot.workflows.each import Each
@@ -17,6 +17,7 @@ from bot.workflows.routing import Verdict
 from bot.workflows.slots import Slot
 from bot.workflows.step import EndStep, Step
 from bot.workflows.template import Template
+from bot.workflows.tools import ToolEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,10 @@ def readings(step: Step, agents: Mapping[str, Agent]) -> Iterator[Reading]:
         agent = agents.get(step.asked)
         if agent is not None and agent.system is not None:
             yield from _tokens(agent.system, step.mark, own=False)
+        if isinstance(step, AgentStep):
+            own = {entry.name for entry in step.tools}
+            yield from _bound(step.tools)
+            yield from _bound([e for e in agent.tools if e.name not in own] if agent is not None else (), own=False)
 
 
 def parts(node: Node) -> Iterator[Node]:
@@ -93,6 +98,12 @@ def _paths(step: WorkingStep) -> Iterator[Reading]:
         yield Reading(tuple(step.decide.split(".")), step.mark_of("decide"), "decide", after=True, inside=False)
     for place, key in enumerate(step.reads):
         yield Reading(("ctx", *key.split(".")), step.mark_of("reads", place), "reads")
+
+
+def _bound(tools: Iterable[ToolEntry], *, own: bool = True) -> Iterator[Reading]:
+    for entry in tools:
+        for argument, path in entry.bound_args.items():
+            yield Reading(tuple(path.split(".")), entry.mark_of("bound_args", argument), "bound", own=own)
 
 
 def _tokens(template: Template, mark: Mark, *, own: bool = True, inside: bool = True) -> Iterator[Reading]:

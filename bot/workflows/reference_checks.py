@@ -7,7 +7,7 @@ import re
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import LATER_NAMES, NAMES
 from bot.workflows.findings import Findings, listing, meant, nearest
-from bot.workflows.frames import Frames
+from bot.workflows.frames import Frames, Sight
 from bot.workflows.key_checks import KeyChecks, producers
 from bot.workflows.mark import Mark
 from bot.workflows.readings import Reading, readings
@@ -134,7 +134,7 @@ class _Checks:
                 message = f"the workflow `{self._workflow.called}` has no input `{name}`"
                 self._noted.add(use, f"inputs.{name}", "unknown_input", message, hint)
         elif len(use.path) > 2:
-            kind = known[name].type
+            kind: str = known[name].type
             field = ".".join(use.path[2:])
             if kind != "file":
                 message = f"`{use.name}` goes too deep: `inputs.{name}` is of type `{kind}` and ends there"
@@ -159,14 +159,30 @@ class _Checks:
         if name not in known:
             hint = meant(name, known) or f"let a step before it have `produces: [{{id: {name}, kind: …}}]`"
             self._noted.add(use, f"artifacts.{name}", "unknown_artifact", f"no step produces `{name}`", hint)
-        elif not any(self._frames.precedes(one, self._step) for one in known[name]):
+        elif not any(self._produced(one) for one in known[name]):
             message = f"`{name}` is produced by {listing(known[name])}, from where no route leads here"
             hint = "let a step before this one produce it"
+            within = [self._frames.view(one, self._step).owner for one in known[name]]
+            if within[0] is not None:
+                message = f"`{name}` is produced inside `{within[0].id}`, and seen only there"
+                hint = f"let `{within[0].id}` itself produce it, or a step before this one"
             self._noted.add(use, f"artifacts.{name}", "unknown_artifact", message, hint)
+
+    def _produced(self, producer: str) -> bool:
+        step = self._frames.step(producer)
+        fanned = isinstance(step, WorkingStep) and step.each is not None
+        return not fanned and self._frames.view(producer, self._step).sight is Sight.SEEN
 
     def _resource(self, use: Reading) -> None:
         name = use.path[1]
-        if name not in self._resources:
+        known = self._resources.get(name)
+        if known is not None and len(use.path) > 2:
+            field = ".".join(use.path[2:])
+            if field not in known.shown:
+                message = f"the resource `{name}` shows no `{field}`"
+                hint = nearest(field, known.shown) or f"add `public: {{{field}: …}}` to it"
+                self._noted.add(use, use.name, "unknown_field", message, hint)
+        elif known is None:
             hint = nearest(name, self._resources) or f"declare it in `.github/bot.yml`: `resources: {{{name}: …}}`"
             self._noted.add(use, f"resources.{name}", "unknown_resource", f"there is no resource `{name}`", hint)
 

@@ -118,11 +118,11 @@ def _check_each(step: WorkingStep, findings: Findings) -> None:
             message = f"an element cannot go back to `{to}`, which is outside of it"
             hint = f"under `each`, `rework` leads to the step itself: `{{to: {step.id}}}`"
             findings.error(_to_mark(step.rework, place), "route", message, hint)
-    for label, option in step.options.items() if isinstance(step, AskStep) else ():
+    for option in step.options.values() if isinstance(step, AskStep) else ():
         if isinstance(option, Back) and option.rework != step.id:
             message = f"an element cannot go back to `{option.rework}`, which is outside of it"
             hint = f"under `each`, an answer sends back to the step itself: `{{rework: {step.id}}}`"
-            findings.error(route_mark(step, ("options", label, "rework")), "route", message, hint)
+            findings.error(option.mark_of("rework"), "route", message, hint)
 
 
 def check_concurrency(step: WorkingStep, each: Each, findings: Findings) -> None:

@@ -34,8 +34,8 @@ class Via(StrEnum):
 class Edge:
     """One route from a step. `target` None is the end of the frame.
 
-    `label` is the value of a transition or the answer of a gate; `backward` routes lead to the step itself or to one above it and are counted
-    by the step's `loop`, those of `REWORK` by its `rework`.
+    `label` is the value of a transition or the answer of a gate; `backward` routes lead to the step itself or to one
+    above it and are counted by the step's `loop`, those of `REWORK` by its `rework`.
     """
 
     source: str
@@ -56,11 +56,10 @@ def targets(row: Workflow | Sequence[Step], step: Step) -> tuple[Edge, ...]:
 class Graph:
     """The routes of one frame: of a workflow's own steps, or of a row of steps within one.
 
-    Ids that lead nowhere are left out of `leads_to`; edges to them are there to be checked. Where the frame `repeats`,
-    its end leads to its beginning.
+    Ids that lead nowhere are left out of `leads_to`; edges to them are there to be checked.
     """
 
-    def __init__(self, row: Workflow | Sequence[Step], *, repeats: bool = False) -> None:
+    def __init__(self, row: Workflow | Sequence[Step]) -> None:
         self._steps = row.steps if isinstance(row, Workflow) else tuple(row)
         self._at: dict[str, int] = {}
         for index, step in enumerate(self._steps):
@@ -68,7 +67,7 @@ class Graph:
         self._edges: dict[str, tuple[Edge, ...]] = {}
         for index, step in enumerate(self._steps):
             self._edges.setdefault(step.id, tuple(self._routes(index, step)))
-        self._reach = self._closure(repeats)
+        self._reach = self._closure()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -116,7 +115,7 @@ class Graph:
         mask = self._reach[0] | 1
         return frozenset(one for one, index in self._at.items() if mask >> index & 1)
 
-    def _closure(self, repeats: bool) -> list[int]:
+    def _closure(self) -> list[int]:
         """For each step the steps behind it, as the bits of a number.
 
         Steps that lead to each other form a component (Tarjan 1972, without recursion); a component is closed when
@@ -124,8 +123,7 @@ class Graph:
         """
         at, count = self._at, len(self._steps)
         ways = [
-            [at[to] for edge in self._edges[step.id] if (to := edge.target) in at and to is not None]
-            + ([0] if repeats and any(edge.target is None for edge in self._edges[step.id]) else [])
+            [at[edge.target] for edge in self._edges[step.id] if edge.target is not None and edge.target in at]
             for step in self._steps
         ]
         behind = [0] * count

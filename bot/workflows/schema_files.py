@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bot.workflows.document import Document, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.json_schemas import compile_schema, schema_faults
-from bot.workflows.loader import Document, Spot
 from bot.workflows.loader import load as load_yaml
 from bot.workflows.mark import Mark
 from bot.workflows.result_fields import ShortSchema, by_name

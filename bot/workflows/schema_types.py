@@ -86,3 +86,20 @@ def kind_of(schema: Mapping[str, Any]) -> str:
     """The type that a schema names, for a sentence."""
     given = schema.get("type")
     return " or ".join(str(one) for one in given) if isinstance(given, list) else str(given or "value")
+
+
+def json_type(value: Any) -> str:
+    """The type that JSON Schema has for a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"

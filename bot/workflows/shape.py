@@ -9,10 +9,9 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from bot.workflows.base_step import BaseStep
 from bot.workflows.bot_file import BotFile
+from bot.workflows.document import Document, Path
 from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, nearest
-from bot.workflows.loader import Document, Path
 from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
 from bot.workflows.step import STEP_TYPES, BaseStep, kinds_of
@@ -183,7 +182,7 @@ def _node_type(annotation: Any, data: Any) -> type[Node] | None:
     types = [one for one in _flat(annotation) if isinstance(one, type) and issubclass(one, Node)]
     if len(types) > 1:
         kinds = kinds_of(data) if issubclass(types[0], BaseStep) else input_kinds(data)
-        return next((one for one in (*STEP_TYPES, *INPUT_TYPES) if one in types and kinds == [one.KIND]), None)
+        return next((one for one in types if kinds == [getattr(one, "KIND", "")]), None)
     return types[0] if types else None
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -14,7 +15,7 @@ from bot.workflows.findings import listing, nearest
 from bot.workflows.linear import pattern_fault, search
 from bot.workflows.node import Node, describe, fault
 
-InputType = Literal["text", "number", "bool", "enum"]
+InputType = Literal["text", "number", "bool", "enum", "file", "secret"]
 Value = str | float | int | bool
 ViolationClass = Literal[
     "missing_required", "type_mismatch", "pattern", "range", "length", "enum", "file", "unknown_input"
@@ -30,13 +31,15 @@ _BOUNDS: Mapping[str, frozenset[str]] = {
     "max": frozenset({"number"}),
     "max_length": frozenset({"text"}),
     "pattern": frozenset({"text"}),
+    "accept": frozenset({"file"}),
 }
-
-
-def _type(value: Any) -> Any:
-    if value in ("file", "secret"):
-        raise fault("not_available", f"inputs of type `{value}` are not available yet", "now there are text to enum")
-    return value
+#: `.csv`, `text/csv`, `image/*`
+_ACCEPTED = re.compile(r"\.[A-Za-z0-9]{1,16}|[a-z]+/(?:\*|[A-Za-z0-9][A-Za-z0-9.+-]{0,80})")
+#: what an attachment is written as: its address alone, or the link that GitHub puts into the text
+_LINK = re.compile(r"!?\[[^\]]*\]\((https?://[^\s()<>]+)\)")
+_ADDRESS = re.compile(r"https?://[^\s()<>\"]{1,2000}")
+_SECRET = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_PATH_MAX = 1024
 
 
 def _default(value: Any) -> Any:
@@ -58,9 +61,8 @@ class Declared(Node):
     """One input. It is needed unless it has a `default` or says `required: false`."""
 
     NOUN: ClassVar[str] = "an input"
-    LATER: ClassVar[frozenset[str]] = frozenset({"accept"})
 
-    type: Annotated[InputType, BeforeValidator(_type)] = Field(description="what the value must be")
+    type: InputType = Field(description="what the value must be")
     description: str = Field("", description="one line for `help`")
     required: bool = Field(True, description="whether a run needs it; a `default` makes up for it")
     default: Annotated[
@@ -71,6 +73,7 @@ class Declared(Node):
     max: float | None = Field(None, description="greatest number, inclusive")
     max_length: int | None = Field(None, gt=0, description="longest text in characters")
     pattern: str | None = Field(None, description="a regular expression that the whole text matches")
+    accept: tuple[str, ...] = Field((), description="endings and media types of a `file`: `.csv`, `image/*`")
 
     @model_validator(mode="after")
     def _consistent(self) -> Declared:
@@ -84,6 +87,9 @@ class Declared(Node):
             raise fault("range", "`min` is greater than `max`", "exchange them")
         if self.pattern is not None and (reason := pattern_fault(self.pattern)):
             raise fault("pattern", f"`pattern` is no regular expression: {reason}", "it takes RE2's syntax")
+        for one in self.accept:
+            if not _ACCEPTED.fullmatch(one):
+                raise fault("option", f"{describe(one)} is no kind of file", "write `.csv`, `text/csv` or `image/*`")
         if self.default is not None:
             _, violation = self._take("default", self.default)
             if violation is not None:
@@ -94,9 +100,15 @@ class Declared(Node):
         """The value as its type, or what is wrong with it."""
         value = self._parse(given)
         if value is None:
-            words = {"text": "text", "number": "a number", "bool": "`true` or `false`", "enum": "one of its options"}
-            message = f"`{name}` is {words[self.type]}, got {describe(given)}"
-            return None, InputViolation(name, "type_mismatch", message)
+            words = {
+                "number": "a number",
+                "bool": "`true` or `false`",
+                "enum": "one of its options",
+                "file": "an attachment's address, or a path of the repository",
+                "secret": "the name of a secret",
+            }
+            message = f"`{name}` is {words.get(self.type, 'text')}, got {describe(given)}"
+            return None, InputViolation(name, "file" if self.type == "file" else "type_mismatch", message)
         if self.type == "enum" and value not in self.options:
             message = f"`{name}` is one of {listing(self.options)}, got {describe(value)}"
             return None, InputViolation(name, "enum", message)
@@ -121,6 +133,28 @@ class Declared(Node):
                 return given if isinstance(given, bool) else _BOOLEANS.get(str(given).strip().lower())
             case "number":
                 return _number(given)
+            case "file":
+                return file_source(given) if isinstance(given, str) else None
+            case "secret":
+                name = given.strip() if isinstance(given, str) else ""
+                return name if _SECRET.fullmatch(name) else None
+
+
+def file_source(text: str) -> str | None:
+    """Where the file of an input is: an address, or a path from the repository's root; None for what is neither.
+
+    Whether an address is an attachment on GitHub is seen when it is fetched.
+    """
+    text = text.strip()
+    if match := _LINK.fullmatch(text):
+        return match[1]
+    if "://" in text:
+        return text if _ADDRESS.fullmatch(text) else None
+    if not text or len(text) > _PATH_MAX or text.startswith("/") or "\\" in text or not text.isprintable():
+        return None
+    path = normpath(text)
+    outside = path in (".", "..", ".git") or path.startswith(("../", ".git/"))
+    return None if outside else path
 
 
 def _number(given: Value) -> float | int | None:
@@ -144,17 +178,22 @@ class Bound:
     violations: tuple[InputViolation, ...] = ()
 
 
-def bind(declared: Mapping[str, Declared], given: Mapping[str, Any]) -> Bound:
+def bind(declared: Mapping[str, Declared], given: Mapping[str, Any], *, by_comment: bool = False) -> Bound:
     """Hold what was given against the signature; strings are parsed to the declared types whatever their source.
 
     What is no string (from `uses`, or the API) has to have the type already. White space alone is missing; bounds are
     inclusive. An input that is not needed and not given is not among the values. All violations come together, in the
-    order of the declaration, unknown names last.
+    order of the declaration, unknown names last. `by_comment` says that anybody can read what was given: no secret is
+    taken from there.
     """
     values: dict[str, Value] = {}
     violations: list[InputViolation] = []
     for name, one in declared.items():
         text = given.get(name)
+        if text is not None and by_comment and one.type == "secret":
+            message = f"`{name}` is a secret, which no comment can give"
+            violations.append(InputViolation(name, "unknown_input", message))
+            continue
         if text is None or (isinstance(text, str) and not text.strip()):
             if one.default is not None:
                 value, _ = one._take(name, one.default)

@@ -7,6 +7,7 @@ namespaces a run can fill today, so that a reference to the others is refused wi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +15,10 @@ from bot.workflows.findings import listing, meant, nearest
 
 #: in templates, conditions, `decide` and `bound_args` alike; the namespace and the id are counted
 SEGMENTS_MAX = 32
+
+
+#: whether there is one is not told when a file is checked, but whether there can be
+SECRET = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 class Slot(StrEnum):
@@ -112,7 +117,7 @@ NAMESPACES: dict[str, Namespace] = {
     "loop": Namespace(frozenset({"index"})),
     "artifacts": Namespace(frozenset({"kind", "uri", "validity", "step", "content"}), ids=True),
     "agent": Namespace(frozenset({"name", "model"})),
-    "resources": Namespace(),
+    "resources": Namespace(ids=True),
     "secrets": Namespace(),
 }
 
@@ -204,4 +209,6 @@ def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | Non
             f"`{shown}` goes too deep: `{'.'.join(path[: -len(rest) + space.depth])}` ends there",
             "",
         )
+    if name == "secrets" and not SECRET.fullmatch(rest[0]):
+        return "name", f"`{rest[0]}` is no name of a secret", "capital letters, digits and `_`, a letter first"
     return None

@@ -13,8 +13,8 @@ from bot.workflows.node import Duration, Node, describe, fault
 from bot.workflows.slots import Slot
 from bot.workflows.values import Resolved, fill
 
-#: comments that `{thread: {comments: n}}` may ask for; each hundred costs a request
-COMMENTS_MAX = 500
+#: comments that `{thread: {comments: n}}` may ask for: two pages of GitHub's hold as many in any thread
+COMMENTS_MAX = 100
 
 ValueType = Literal["string", "number", "boolean", "array", "object", "json"]
 
@@ -150,12 +150,22 @@ def input_kinds(data: Any) -> list[str]:
 def _tag(value: Any) -> str | None:
     if isinstance(value, InputNode):
         return f"kind:{value.KIND}"
+    if not isinstance(value, dict):
+        return "kind:plain"
     kinds = input_kinds(value)
     return f"kind:{kinds[0]}" if len(kinds) == 1 else None
 
 
+#: a value or template that is written as it is, without `{value: …}` around it
+_PlainInput = Annotated[
+    ValueInput,
+    BeforeValidator(lambda value: value if isinstance(value, ValueInput) else {"value": value}),
+    WithJsonSchema({"type": ["string", "number", "boolean", "array", "null"], "description": "a value or a template"}),
+]
+
 StepInput = Annotated[
-    Annotated[ValueInput, Tag("kind:value")]
+    Annotated[_PlainInput, Tag("kind:plain")]
+    | Annotated[ValueInput, Tag("kind:value")]
     | Annotated[ExecInput, Tag("kind:exec")]
     | Annotated[FileInput, Tag("kind:file")]
     | Annotated[DiffInput, Tag("kind:diff")]

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from bot.workflows.findings import listing, nearest
-from bot.workflows.node import Node, describe, fault
+from bot.workflows.findings import listing, meant, nearest
+from bot.workflows.node import Name, Node, describe, fault
 from bot.workflows.slots import SEGMENTS_MAX
 
 #: what a built-in tool works with: the workspace's files, changes of them, commands in it, the thread, and things that
@@ -191,7 +193,6 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
 }
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_RESOURCE = re.compile(r"[a-z][a-z0-9_-]*")
 _BOUND = re.compile(
     r"(?:steps\.[a-z][a-z0-9_]*|ctx|inputs|item)(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*",
 )
@@ -226,7 +227,6 @@ ToolName = Annotated[str, BeforeValidator(_named), WithJsonSchema({"type": "stri
 BoundPath = Annotated[
     str, BeforeValidator(_bound), WithJsonSchema({"type": "string", "pattern": f"^{_BOUND.pattern}$"})
 ]
-ResourceName = Annotated[str, WithJsonSchema({"type": "string", "pattern": f"^{_RESOURCE.pattern}$"})]
 
 
 class ToolEntry(Node):
@@ -235,7 +235,7 @@ class ToolEntry(Node):
     NOUN: ClassVar[str] = "a tool"
 
     name: ToolName = Field(description="of a built-in tool, or of the resource's tool")
-    resource: ResourceName | None = Field(None, alias="from", description="the MCP resource that has it")
+    resource: Name | None = Field(None, alias="from", description="the MCP resource that has it")
     budget: int = Field(0, ge=0, le=10_000, description="calls allowed in the step; 0: no limit")
     bound_args: dict[str, BoundPath] = Field(
         default_factory=dict,
@@ -253,14 +253,19 @@ class ToolEntry(Node):
         if self.resource is not None:
             return self
         if self.name not in BUILTIN_TOOLS:
-            hint = nearest(self.name, BUILTIN_TOOLS)
-            raise fault("unknown_tool", f"`{self.name}` is no built-in tool", hint or "name its resource with `from`")
+            hint = meant(self.name, BUILTIN_TOOLS) or "name its resource with `from`"
+            raise fault("unknown_tool", f"`{self.name}` is no built-in tool", hint)
         known = BUILTIN_TOOLS[self.name].parameters["properties"]
         for argument in self.bound_args:
             if argument not in known:
                 message = f"`{self.name}` has no argument `{argument}`"
                 raise fault("unknown_argument", message, nearest(argument, known))
         return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        short = {"enum": list(BUILTIN_TOOLS), "description": "a built-in tool"}
+        return {"anyOf": [short, handler(schema)]}
 
     @property
     def builtin(self) -> BuiltinTool | None:
@@ -288,3 +293,14 @@ def doubled(entries: Iterable[ToolEntry]) -> str | None:
             return entry.name
         seen.add(entry.name)
     return None
+
+
+def _once(value: tuple[ToolEntry, ...]) -> tuple[ToolEntry, ...]:
+    name = doubled(value)
+    if name is not None:
+        raise fault("duplicate_name", f"two tools have the name `{name}`", "keep one: a model knows them by name alone")
+    return value
+
+
+#: the key `tools`: names of built-in tools, and entries
+Tools = Annotated[tuple[ToolEntry, ...], AfterValidator(_once)]

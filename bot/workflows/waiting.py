@@ -9,6 +9,7 @@ from bot.workflows.agent_step import AgentStep
 from bot.workflows.gate_steps import AskStep, WaitStep
 from bot.workflows.nested_steps import UsesStep
 from bot.workflows.step import Step, walk
+from bot.workflows.tools import merge
 from bot.workflows.workflow import Workflow
 
 
@@ -37,4 +38,4 @@ def waits(
 
 def asks_approval(step: AgentStep, agent: Agent | None) -> bool:
     """Whether one of the tools that the step offers waits for a person before it is called."""
-    return False
+    return any(entry.approval for entry in merge(agent.tools if agent is not None else (), step.tools))

@@ -6,7 +6,9 @@ from bot.workspace.git import Git
 from bot.workspace.interpreter import Interpreter, interpreter
 from bot.workspace.live import Live
 from bot.workspace.process import Command, Completed, shell
+from bot.workspace.reach import Reach
 from bot.workspace.sandbox import Sandbox, SandboxMode, open_sandbox
+from bot.workspace.secrets import Secrets, withheld
 
 __all__ = [
     "Command",
@@ -14,8 +16,10 @@ __all__ = [
     "Git",
     "Interpreter",
     "Live",
+    "Reach",
     "Sandbox",
     "SandboxMode",
+    "Secrets",
     "Workspace",
     "WorkspaceMode",
     "Workspaces",
@@ -23,4 +27,5 @@ __all__ = [
     "interpreter",
     "open_sandbox",
     "shell",
+    "withheld",
 ]

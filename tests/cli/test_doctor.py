@@ -143,3 +143,22 @@ def test_a_repository_is_checked_too(threadsmith: Threadsmith, complete: World, 
     assert said.code == 1
     assert "\nFAIL  configuration: 1 findings\n" in said.out
     assert f"`threadsmith validate {repository}` lists them" in said.out
+
+
+def test_secrets_that_are_kept_badly_are_named(
+    threadsmith: Threadsmith, complete: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the mend; their values never."""
+    folder = tmp_path / "secrets" / "101"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "TOKEN").write_text("canary-value-of-a-secret")
+    (folder / "TOKEN").chmod(0o600)
+    monkeypatch.setenv("BOT_SECRETS_DIR", str(folder.parent))
+    ran = threadsmith("doctor")
+    assert f"ok  secrets: {folder.parent}: everything in it can be used" in ran.out
+    (folder / "TOKEN").chmod(0o644)
+    ran = threadsmith("doctor")
+    assert ran.code == 1
+    assert f"FAIL  secrets: {folder / 'TOKEN'} can be read or changed by others" in ran.out
+    assert f"chmod 600 {folder / 'TOKEN'}" in ran.out
+    assert "canary" not in ran.out + ran.err

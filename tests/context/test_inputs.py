@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from bot.context import ExecInput, compute
 from bot.errors import UserError
+from bot.workspace.live import Live
 from bot.workspace.process import Command, Completed, shell
 from bot.workspace.sandbox import Sandbox, open_sandbox
 
@@ -31,6 +33,9 @@ class Counting:
     async def run(self, command: Command) -> Completed:
         self.ran.append(command.argv)
         return await self.inner.run(command)
+
+    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+        return self.inner.open(command)
 
 
 @pytest.fixture

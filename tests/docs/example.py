@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from bot.model.context import Context
 from bot.model.role import Role
 from bot.model.thread import Account, Comment, CommentPage, Issue
 from bot.workflows import AgentStep, load
-from bot.workspace import Command, Completed
+from bot.workspace import Command, Completed, Live
 
 BOT_YML = """\
 version: 1
@@ -94,6 +95,9 @@ class _Printed:
 
     async def run(self, command: Command) -> Completed:
         return Completed(0, _PRINTED, "", 0.1, stdout_bytes=len(_PRINTED))
+
+    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+        raise AssertionError("nothing is talked with here")
 
 
 def _comments() -> list[Comment]:

@@ -24,7 +24,7 @@ from bot.store import Session, Store, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Run, Spend
 from bot.workflows import Budget, Configuration, Memo, Step, builtin_files, load
-from bot.workspace import Git, Workspaces
+from bot.workspace import Git, Reach, Secrets, Workspaces
 from bot.workspace.supervised import Supervised
 from tests import rows
 from tests.github.fake import FakeClock, FakeGitHub, make_github
@@ -182,6 +182,8 @@ async def open_tools(store: Store, server: FakeGitHub, directory: Path, **more: 
             "clock": server.clock,
             "nonce_key": b"nonce",
             "redact": Redactor(["s3cret-value"]),
+            "secrets": Secrets(None, lambda _: None),
+            "reach": Reach.of(["127.0.0.1"]),
             "handle": lambda: "@bot",
             "mine": lambda comment: comment.app_id == 42,
             "command_only": lambda text, handles: text == "@bot help",
@@ -212,7 +214,7 @@ class Room:
         if budget:
             terms = replace(terms, budget=Budget(**budget))
         begun = await self.case.begin()
-        return await self.desk.perform(begun, terms)
+        return (await self.desk.perform(begun, terms)).outcome
 
 
 @asynccontextmanager

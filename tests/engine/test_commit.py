@@ -69,7 +69,7 @@ async def test_what_a_fault_in_the_middle_undoes(store: Store) -> None:
 
     terms = commit.Terms(case.configuration, case.terms.workflow, Budget(tokens=1), 50, fails, case.terms.say_step)
     with pytest.raises(ValueError, match="outbox"):
-        await store.write(lambda s: commit.record(s, begun, Done("x", usage=PAID), terms, NOW))
+        await store.write(lambda s: commit.record(s, begun, commit.Performed(Done("x", usage=PAID)), terms, NOW))
     assert await case.attempts() == [("s1", 1, RUNNING)]
     assert await spends(store) == []
 

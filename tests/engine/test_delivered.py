@@ -38,7 +38,7 @@ async def handed(case: Case) -> Delivered:
     async def read(digest: str) -> bytes:
         return await case.store.read(lambda s: snapshots.get_blob(s, digest))
 
-    return await delivered(begun.rows, case.terms.workflow, begun.step, read)
+    return await delivered(begun, begun.step, read)
 
 
 async def looked(store: Store, **more: object) -> Case:

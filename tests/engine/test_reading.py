@@ -26,7 +26,7 @@ async def test_the_thread_is_read_once_a_run(store: Store, tmp_path: Path) -> No
         thread(room, said(401, "said before"))
         terms = await room.terms()
         begun = await room.case.begin()
-        outcome = await room.desk.perform(begun, terms)
+        outcome = (await room.desk.perform(begun, terms)).outcome
         assert isinstance(outcome, Done)
         count = reads(room)
         assert 0 < count <= 3
@@ -35,7 +35,7 @@ async def test_the_thread_is_read_once_a_run(store: Store, tmp_path: Path) -> No
         assert second is not None
         assert second.rows.run.thread_blob is not None
         again = Desk(replace(room.tools))
-        assert isinstance(await again.perform(second, terms), Done)
+        assert isinstance((await again.perform(second, terms)).outcome, Done)
         assert reads(room) == count
         prompt, _ = await newest(room)
         assert "said before" in prompt

@@ -9,6 +9,7 @@ from sqlmodel import col, select
 
 from bot.dispatch.mentions import find
 from bot.engine import commit
+from bot.engine.frames import Level
 from bot.engine.graph import End
 from bot.engine.report import Reporter
 from bot.model.context import Manifest
@@ -44,7 +45,7 @@ class Told:
         def say(session: Session, rows: RunRows, end: End) -> None:
             reporter.end(session, rows, end, steps, bot)
 
-        def say_step(session: Session, rows: RunRows, step: Step, attempt: Attempt) -> None:
+        def say_step(session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
             reporter.output(session, rows, step, attempt, bot)
 
         self.say = say
@@ -54,12 +55,13 @@ class Told:
         """Perform the steps with these outcomes; returns the comments."""
         begun = await self.case.begin()
         for outcome in outcomes:
+            performed = commit.Performed(outcome)
             following = await self.case.store.write(
-                lambda s, b=begun, o=outcome: commit.record(s, b, o, self.terms, NOW)  # type: ignore[misc]
+                lambda s, b=begun, p=performed: commit.record(s, b, p, self.terms, NOW)  # type: ignore[misc]
             )
-            if following is None:
+            if not following.begun:
                 break
-            begun = following
+            begun = following.begun[0]
         return await self.comments()
 
     async def end(self, end: End) -> list[str]:
@@ -133,7 +135,9 @@ async def test_markdown_is_not_fenced_and_an_answers_footer_says_what_was_seen(s
     manifest = Manifest().model_dump(mode="json")
     await store.write(lambda s: commit.attach(s, begun.attempt.id, b"p", manifest, NOW))
     await store.write(
-        lambda s: commit.record(s, begun, Done("**bold**", usage=Usage(90, 10, 1, 0.5), model="m:x"), case.terms, NOW)
+        lambda s: commit.record(
+            s, begun, commit.Performed(Done("**bold**", usage=Usage(90, 10, 1, 0.5), model="m:x")), case.terms, NOW
+        )
     )
     (answer,) = await case.comments()
     assert answer.startswith("**bold**")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.engine.frames import Tree
 from bot.engine.scope import OUTPUT_MAX, cut, scope
 from bot.model.outcome import Done, Failed, Faulted
 from bot.model.state import RunState
@@ -28,7 +29,9 @@ workflows:
 
 
 async def values(case: Case, attempt: int = 1) -> dict[str, Any]:
-    return scope(await case.rows(), case.terms.workflow, attempt=attempt)
+    found = await case.rows()
+    tree = Tree.of(found, case.terms.workflow)
+    return scope(found, tree, tree.root, attempt=attempt)
 
 
 def own(found: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +69,8 @@ async def test_empty_free_text_is_a_miss(store: Store, text: str) -> None:
     case = await open_case(store, TEXT)
     found = await case.rows()
     found.dispatch.trigger = {"text": text, "actor": ""}
-    assert scope(found, case.terms.workflow, attempt=1)["trigger"] == {"actor": ""}
+    tree = Tree.of(found, case.terms.workflow)
+    assert scope(found, tree, tree.root, attempt=1)["trigger"] == {"actor": ""}
 
 
 async def test_steps_are_those_that_have_ended(store: Store) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from sqlmodel import col, select
 
-from bot.engine.commit import Begun, Terms
+from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.graph import End
 from bot.engine.worker import BEAT, Workers
 from bot.errors import ConfigurationError, NotFound, Transient, UserError
@@ -67,9 +67,9 @@ class ScriptedDesk:
             return answer
         return None
 
-    async def perform(self, begun: Begun, terms: Terms) -> Outcome:
+    async def perform(self, begun: Begun, terms: Terms) -> Performed:
         self.performed.append(f"{begun.rows.run.number}.{begun.step.id}#{begun.attempt.number}")
-        return await self.perform_with(begun)
+        return Performed(await self.perform_with(begun))
 
     async def clear(self, run_id: str) -> None:
         self.cleared.append(run_id)

@@ -163,3 +163,15 @@ def test_a_stream_lets_go() -> None:
     shown = sum(len(stream.feed("sk-" + "a1" * 5_000)) + len(stream.feed("plain " * 2_000)) for _ in range(40))
     assert shown > 0
     assert len(stream.close()) < 30_000
+
+
+def test_a_secret_that_comes_later_is_known_from_then_on() -> None:
+    """In every form, beside the earlier ones; streams that are open hear of it too."""
+    redact = Redactor(["first-value"])
+    stream = redact.stream()
+    assert redact(f"{SECRET} first-value") == f"{SECRET} {PLACEHOLDER}"
+    redact.add(SECRET, "first-value", "")
+    for text in FORMS.values():
+        assert PLACEHOLDER in redact(text)
+    assert stream.feed(f"a {SECRET} b") + stream.close() == f"a {PLACEHOLDER} b"
+    assert redact("first-value") == PLACEHOLDER

@@ -10,6 +10,7 @@ import pytest
 
 from bot.model.outcome import Done, Failed
 from bot.runners.exec import Exec
+from bot.runners.tool import Tool, ToolAnswer
 from bot.workspace.sandbox import Sandbox, open_sandbox
 from tests.runners.calls import LIMITS, call
 
@@ -117,3 +118,16 @@ async def test_impossible_command(sandbox: Sandbox, tmp_path: Path) -> None:
     outcome = await Exec(sandbox).run(call(argv=("cat", "a\0b"), cwd=tmp_path))
     assert isinstance(outcome, Failed)
     assert outcome.code == "nul_in_command"
+
+
+async def test_a_program_cannot_be_given_tools(sandbox: Sandbox, tmp_path: Path) -> None:
+    """It is told before anything starts."""
+
+    async def nothing(_arguments: dict[str, object]) -> ToolAnswer:
+        return ToolAnswer("")
+
+    tool = Tool("t", "", {"type": "object"}, nothing)
+    outcome = await Exec(sandbox).run(call(argv=("touch", str(tmp_path / "ran")), tools=(tool,), cwd=tmp_path))
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "tools_unsupported"
+    assert not (tmp_path / "ran").exists()

@@ -112,7 +112,10 @@ def test_hints_point_at_what_was_meant() -> None:
     """Near misses are named; a foreign namespace is told what the place takes."""
     assert fault("${{ issue.titel }}").hint == "did you mean `title`?"
     assert fault("${{ isue.title }}").hint == "did you mean `issue`?"
-    assert "which takes `agent`, `artifacts`, `ctx`, `inputs`, `issue`, `item`, `loop`" in fault("${{ secrets.K }}").message
+    assert (
+        "which takes `agent`, `artifacts`, `ctx`, `inputs`, `issue`, `item`, `loop`"
+        in fault("${{ secrets.K }}").message
+    )
 
 
 def test_a_miss_fails_and_says_what_to_do() -> None:

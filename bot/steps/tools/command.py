@@ -39,4 +39,4 @@ async def run_command(
     how = f"stopped after {timeout:g} s" if done.timed_out else f"exit code {done.exit_code}"
     parts = [f"[{how}, {done.duration:.1f} s]"]
     parts += [f"[{name}]\n{text}" for name, text in (("stdout", done.stdout), ("stderr", done.stderr)) if text]
-    return ToolAnswer("\n".join(parts), failed=done.timed_out or done.exit_code != 0)
+    return ToolAnswer("\n".join(parts), failed=done.timed_out)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 from bot.runners import ToolAnswer
@@ -35,11 +37,12 @@ async def list_files(root: Root, arguments: dict[str, Any]) -> ToolAnswer:
 
 def _list(root: Root, path: str, recursive: bool) -> str:
     lines: list[str] = []
-    for entry in root.walk(parts_of(path), recursive=recursive):
-        if len(lines) == LISTED_MAX:
-            lines.append(f"[… more than {LISTED_MAX:,} entries; the rest is left out …]")
-            break
-        lines.append(_line(entry))
+    with closing(root.walk(parts_of(path), recursive=recursive)) as entries:
+        for entry in entries:
+            if len(lines) == LISTED_MAX:
+                lines.append(f"[… more than {LISTED_MAX:,} entries; the rest is left out …]")
+                break
+            lines.append(_line(entry))
     return "\n".join(lines) if lines else "[the folder is empty]"
 
 
@@ -106,25 +109,27 @@ def _search(root: Root, arguments: dict[str, Any]) -> str:
     name = arguments.get("files", "*")
     lines: list[str] = []
     marks: list[str] = []
-    for entry in _files(root, parts_of(arguments.get("path", ""))):
-        if search.over:
-            marks.append("[… the search took too long and stopped; look in a folder …]")
-            break
-        if not fnmatchcase(entry.name, name):
-            continue
-        for number, line in search.hits(entry):
-            if len(lines) == FOUND_MAX:
+    with closing(_files(root, parts_of(arguments.get("path", "")))) as entries:
+        for entry in entries:
+            if search.over:
+                marks.append("[… the search took too long and stopped; look in a folder …]")
                 break
-            lines.append(f"{shown(entry.path)}:{number}: {_short(line)}")
-        if len(lines) == FOUND_MAX:
-            marks.append(f"[… {FOUND_MAX} lines are shown; there may be more …]")
-            break
+            if not fnmatchcase(entry.name, name):
+                continue
+            room = FOUND_MAX - len(lines)
+            hits = islice(search.hits(entry), room + 1)
+            lines += [f"{shown(entry.path)}:{number}: {_short(line)}" for number, line in hits]
+            if len(lines) > FOUND_MAX:
+                lines.pop()
+                marks.append(f"[… more than {FOUND_MAX} lines have it; the rest is left out …]")
+                break
     if search.large:
-        marks.append(f"[… {search.large} files above {FILE_MAX:,} bytes were not searched …]")
+        files = "1 file" if search.large == 1 else f"{search.large} files"
+        marks.append(f"[… {files} above {FILE_MAX:,} bytes left out …]")
     return "\n".join([*(lines or ["[no line has it]"]), *marks])
 
 
-def _files(root: Root, parts: tuple[str, ...]) -> Iterator[Entry]:
+def _files(root: Root, parts: tuple[str, ...]) -> Generator[Entry, None, None]:
     """The files below a path, or the file that it is."""
     if parts:
         with root.folder(parts[:-1]) as folder:

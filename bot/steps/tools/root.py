@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +71,7 @@ def parts_of(path: str) -> tuple[str, ...]:
 def shown(path: str) -> str:
     """A path for people and models: bytes that are no text, and characters that move the cursor, as escapes."""
     text = path.encode("utf-8", "backslashreplace").decode()
-    return "".join(one if one.isprintable() and one != "`" else one.encode("unicode_escape").decode() for one in text)
+    return "".join(one if one.isprintable() and one != "`" else f"\\x{ord(one):02x}" for one in text)
 
 
 class Root:
@@ -111,7 +111,7 @@ class Root:
         with self.folder(parts[:-1], make=True) as folder:
             return put(folder, parts, content)
 
-    def walk(self, parts: tuple[str, ...], *, recursive: bool) -> Iterator[Entry]:
+    def walk(self, parts: tuple[str, ...], *, recursive: bool) -> Generator[Entry, None, None]:
         """What lies in a folder, by name, folders before what is in them; links are told and never followed."""
         with self.folder(parts) as folder:
             yield from _entries(folder, parts, len(parts) + (DEPTH_MAX if recursive else 1))

@@ -1,0 +1,124 @@
+"""One loaded file: its data, and where each part of it stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.workflows.mark import Mark
+
+Path = tuple[str | int, ...]
+
+_OPENING = re.compile(r"\$\{\{")
+
+
+@dataclass(slots=True)
+class Spot:
+    """Where one value stands: its first character, its span in the text, the place of its key, and its children."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    key: tuple[int, int] | None = None
+    children: dict[str | int, Spot] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One loaded file: plain `data` (dict, list, str, int, float, bool, None) and where each part of it stands."""
+
+    file: str
+    text: str
+    data: Any
+    root: Spot
+
+    def _spot(self, path: Path) -> tuple[Spot, bool]:
+        spot = self.root
+        for part in path:
+            child = spot.children.get(part)
+            if child is None:
+                return spot, False
+            spot = child
+        return spot, True
+
+    def has(self, path: Path) -> bool:
+        """Whether something was written at `path`."""
+        return self._spot(path)[1]
+
+    def value(self, path: Path) -> tuple[int, int]:
+        """Line and column of the value at `path`; of the nearest value above it where there is none."""
+        spot, _ = self._spot(path)
+        return spot.line, spot.column
+
+    def key(self, path: Path) -> tuple[int, int]:
+        """Line and column of the key at `path`; of a list's entry, and of a missing key's owner, what stands there."""
+        spot, _ = self._spot(path)
+        return spot.key or (spot.line, spot.column)
+
+    def mark(self, path: Path) -> Mark:
+        """The place of the value at `path`."""
+        return Mark(self.file, *self.value(path))
+
+    def key_mark(self, path: Path) -> Mark:
+        """The place of the key at `path`."""
+        return Mark(self.file, *self.key(path))
+
+    def token_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
+        """Tells the place of the template token at an offset of the scalar `text`, which stands at `path`.
+
+        Escapes and folding move characters about, so tokens are counted, not characters; where the counts differ it is
+        the place of the scalar.
+        """
+        spot, found = self._spot(path)
+        source = self.text[spot.start : spot.end]
+        mark = self.mark(path)
+        if not found or source.count("${{") != text.count("${{"):
+            return lambda offset: mark
+        here = [one.start() for one in _OPENING.finditer(source)]
+        there = [one.start() for one in _OPENING.finditer(text)]
+        place = mark.within(source)
+
+        def at(offset: int) -> Mark:
+            number = bisect_left(there, offset)
+            return place(here[number]) if number < len(here) else mark
+
+        return at
+
+    def text_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
+        """Tells the place of the character at an offset of the scalar `text`, which stands at `path`.
+
+        Where the text does not stand in the file as it is, because of escapes or folding, it is the scalar's place.
+        """
+        spot, found = self._spot(path)
+        mark = self.mark(path)
+        source = self.text[spot.start : spot.end]
+        begin = source.find(text) if found else -1
+        if begin >= 0:
+            place = mark.within(source)
+            return lambda offset: place(begin + offset)
+        columns = _columns(source, text) if found and source.startswith("|") else []
+        if not columns:
+            return lambda offset: mark
+        inside = Mark(mark.file, mark.line + 1).within(text)
+
+        def at(offset: int) -> Mark:
+            here = inside(offset)
+            line = here.line - mark.line - 1
+            return Mark(here.file, here.line, here.column + (columns[line] if line < len(columns) else 0))
+
+        return at
+
+
+def _columns(source: str, text: str) -> list[int]:
+    """Of a block scalar (`|`): for each line of its text how far it is indented in the file; none if lines differ."""
+    there = source.split("\n")[1:]
+    found = []
+    for number, line in enumerate(text.rstrip("\n").split("\n")):
+        if number >= len(there) or not there[number].rstrip("\r").endswith(line):
+            return []
+        found.append(len(there[number].rstrip("\r")) - len(line) if line else 0)
+    return found

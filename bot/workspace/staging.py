@@ -1,0 +1,173 @@
+"""Files that a run is given: fetched or read once, checked, and put where every step finds them.
+
+The staged file is `.bot/inputs/<name>` in the workspace: a plain file, mode 0600. What templates see of it is
+`StagedFile.values`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import mimetypes
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from bot.errors import Forbidden, NotFound
+from bot.workflows import Declared, InputViolation
+from bot.workspace.files import Unreadable, read_file, write_file
+
+FOLDER = ".bot/inputs"
+FILE_BYTES_MAX = 10 * 1024 * 1024
+#: `bytes` of a longer file has no value
+BYTES_SLOT_MAX = 1024 * 1024
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+)
+#: media types whose content is text although they are not `text/…`
+_TEXTUAL = frozenset(
+    {"application/json", "application/xml", "application/yaml", "application/javascript", "image/svg+xml"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What lies at an address: `size` counts all of it, `content` is None where it is longer than was asked for."""
+
+    content: bytes | None
+    size: int
+
+
+#: reads an attachment; raises NotFound for an address that is not GitHub's, and what GitHub's client raises
+Fetch = Callable[[str], Awaitable[Fetched]]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """One file of a run's inputs. `url` is empty for a file of the repository."""
+
+    name: str
+    content: bytes
+    url: str
+    original_filename: str
+    mime: str
+
+    @property
+    def path(self) -> str:
+        """Where it is in the workspace."""
+        return f"{FOLDER}/{self.name}"
+
+    @property
+    def sha256_hex(self) -> str:
+        """Its digest."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def values(self) -> dict[str, str | int]:
+        """What `inputs` holds of it, by flat key: `<name>` is the path, `<name>.<slot>` the rest.
+
+        `bytes` is base64, and there up to 1 MiB of content; `url` is there for attachments alone. A slot that is not
+        there has no value.
+        """
+        slots: dict[str, str | int] = {
+            "path": self.path,
+            "original_filename": self.original_filename,
+            "mime": self.mime,
+            "size_bytes": len(self.content),
+            "sha256_hex": self.sha256_hex,
+        }
+        if self.url:
+            slots["url"] = self.url
+        if len(self.content) <= BYTES_SLOT_MAX:
+            slots["bytes"] = base64.b64encode(self.content).decode()
+        return {self.name: self.path, **{f"{self.name}.{slot}": value for slot, value in slots.items()}}
+
+
+async def fetch_inputs(
+    declared: Mapping[str, Declared], bound: Mapping[str, object], *, checkout: Path | None, fetch: Fetch
+) -> tuple[tuple[StagedFile, ...], tuple[InputViolation, ...]]:
+    """The files that a run's bound inputs name, and everything that is wrong with any of them (class `file`).
+
+    `checkout` holds the repository at the run's commit, None where there is none. Raises Transient where GitHub gave
+    no answer.
+    """
+    staged: list[StagedFile] = []
+    violations: list[InputViolation] = []
+    for name, one in declared.items():
+        source = bound.get(name)
+        if one.type != "file" or not isinstance(source, str):
+            continue
+        try:
+            file = await _file(name, source, checkout, fetch)
+            _check(file, one)
+        except Unreadable as error:
+            violations.append(InputViolation(name, "file", f"`{name}`: {error}"))
+        else:
+            staged.append(file)
+    return tuple(staged), tuple(violations)
+
+
+def stage(workspace: Path, files: tuple[StagedFile, ...]) -> None:
+    """Put the files into a workspace, in place of what is there. Raises Unreadable where links stand in the way."""
+    for file in files:
+        write_file(workspace, file.path, file.content)
+
+
+async def _file(name: str, source: str, checkout: Path | None, fetch: Fetch) -> StagedFile:
+    if "://" not in source:
+        if checkout is None:
+            raise Unreadable("the repository is not checked out")
+        capture = await asyncio.to_thread(read_file, checkout, source, FILE_BYTES_MAX)
+        size, content = capture.size, capture.raw()
+        original, url = source.rpartition("/")[2], ""
+    else:
+        try:
+            fetched = await fetch(source)
+        except (NotFound, Forbidden) as error:
+            raise Unreadable(f"the attachment cannot be had ({error})") from None
+        size, content = fetched.size, fetched.content or b""
+        original, url = unquote(urlsplit(source).path).rstrip("/").rpartition("/")[2], source
+    if size > FILE_BYTES_MAX:
+        raise Unreadable(f"it has {size:,} bytes; {FILE_BYTES_MAX:,} are the most")
+    if not content:
+        raise Unreadable("it is empty")
+    original = "".join(character for character in original if character.isprintable())[:255] or name
+    return StagedFile(name, content, url, original, media_type(original, content))
+
+
+def _check(file: StagedFile, declared: Declared) -> None:
+    if declared.accept and not any(_fits(one, file) for one in declared.accept):
+        wanted = ", ".join(f"`{one}`" for one in declared.accept)
+        raise Unreadable(f"`{file.original_filename}` is {file.mime}; accepted are {wanted}")
+
+
+def _fits(accepted: str, file: StagedFile) -> bool:
+    if accepted.startswith("."):
+        return file.original_filename.lower().endswith(accepted.lower())
+    kind, _, rest = accepted.partition("/")
+    return file.mime.partition("/")[0] == kind if rest == "*" else file.mime == accepted.lower()
+
+
+def media_type(name: str, content: bytes) -> str:
+    """What a file is: by its content, and by its name only among kinds of text."""
+    for magic, kind in _MAGIC:
+        if content.startswith(magic):
+            return kind
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    if "\0" in text:
+        return "application/octet-stream"
+    # an own table: the machine's would make answers differ from one to the next
+    guess = mimetypes.MimeTypes().guess_type(name)[0] or "text/plain"
+    return guess if guess.startswith("text/") or guess in _TEXTUAL else "text/plain"

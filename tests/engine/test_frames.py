@@ -1,0 +1,198 @@
+"""Rows of steps within steps: branches, elements, groups, other workflows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.model.outcome import Done, Failed, Faulted
+from bot.store import Store
+from tests.engine.play import Play
+
+PARALLEL = """
+- id: fan
+  parallel:
+    branches:
+      web: [{id: one, run: make web}, {id: two, run: make more, writes: [size]}]
+      api: [{id: three, run: make api}]
+- {id: after, run: echo}
+"""
+
+
+@pytest.mark.parametrize("order", [0, 1, -1])
+async def test_branches_run_side_by_side_and_stand_in_declared_order(store: Store, order: int) -> None:
+    """Whatever ends first."""
+    play = await Play.of(store, PARALLEL, {"two": Done('{"size": 3}'), "three": Done(result={"ok": True})})
+    play.order = lambda begun: order
+    await play.go()
+    assert play.end == "succeeded"
+    assert play.most == 2
+    assert list(await play.result("fan")) == ["web", "api"]
+    assert await play.result("fan") == {"web": {"size": "3"}, "api": {"ok": True}}
+    entries = json.loads((await play.context())["parallel.results"])
+    assert [entry["branch"] for entry in entries] == ["web", "api"]
+    assert [entry["step"] for entry in entries] == ["two", "three"]
+    assert [entry["status"] for entry in entries] == ["success", "success"]
+    assert entries[0]["context_updates"]["size"] == "3"
+    assert set(entries[0]["stats"]) == {"duration_s", "tokens", "cost"}
+
+
+async def test_what_a_branch_writes_stays_in_it(store: Store) -> None:
+    """The run context gains one key."""
+    play = await (await Play.of(store, PARALLEL, {"two": Done('{"size": 3}')})).go()
+    context = await play.context()
+    assert "size" not in context
+    assert "parallel.results" in context
+
+
+async def test_a_failed_branch_fails_the_join(store: Store) -> None:
+    """The others run to their ends all the same."""
+    play = await (await Play.of(store, PARALLEL, {"one": Failed("command_failed", "it exited with 2")})).go()
+    assert play.end.startswith("failed fan failed: branch_failed")
+    assert "`web` (one failed: command_failed)" in await play.error("fan")
+    assert "/fan[api]#1/three success" in await play.ledger()
+    entries = json.loads((await play.context())["parallel.results"])
+    assert [entry["status"] for entry in entries] == ["fail", "success"]
+
+
+async def test_failures_may_be_collected(store: Store) -> None:
+    """Then the step goes on."""
+    steps = PARALLEL.replace("    branches:", "    on_error: collect\n    branches:")
+    play = await (await Play.of(store, steps, {"one": Failed("command_failed", "it exited with 2")})).go()
+    assert play.end == "succeeded"
+    assert (await play.result("fan"))["web"] == {"error": "one failed: command_failed"}
+
+
+EACH = """
+- {id: find, run: ls}
+- id: fix
+  each: {over: "${{ steps.find.result.files }}", key: name, concurrency: 2%s}
+  run: fix
+  env: {FILE: "${{ item.name }}"}
+- {id: after, run: echo}
+"""
+FILES = Done(result={"files": [{"name": "b"}, {"name": "a"}, {"name": "c"}]})
+
+
+async def test_a_step_runs_for_every_element(store: Store) -> None:
+    """At most so many at once; the result is keyed, in the list's order."""
+    play = await Play.of(store, EACH % "", {"find": FILES, "fix[a]": Done(result=1), "fix": Done("fixed")})
+    play.order = lambda begun: -1
+    await play.go()
+    assert play.end == "succeeded"
+    assert play.most == 2
+    assert list((await play.result("fix")).items()) == [("b", "fixed"), ("a", 1), ("c", "fixed")]
+
+
+async def test_one_element_that_fails(store: Store) -> None:
+    """Nothing new begins, and the step fails."""
+    play = await Play.of(store, EACH % "", {"find": FILES, "fix[b]": Failed("x", "no")})
+    await play.go()
+    assert play.end.startswith("failed fix failed: element_failed")
+    assert "fix[c]" not in play.started
+
+
+async def test_elements_that_fail_may_be_collected(store: Store) -> None:
+    """All of them run."""
+    play = await Play.of(store, EACH % ", on_error: collect", {"find": FILES, "fix[b]": Failed("x", "no")})
+    await play.go()
+    assert play.end == "succeeded"
+    assert (await play.result("fix"))["b"] == {"error": "fix failed: x"}
+    assert list(await play.result("fix")) == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ([{"name": "a"}, {"name": "a"}], "each_key"),
+        ([{"name": "a"}, {"nom": "b"}], "each_key"),
+        ([{"name": "a"}, {"name": None}], "each_key"),
+        ("text", "each_list"),
+        ({"a": 1}, "each_list"),
+    ],
+)
+async def test_nothing_runs_where_the_list_is_wrong(store: Store, files: object, code: str) -> None:
+    """A name that is missing or stands twice, or what is no list."""
+    play = await (await Play.of(store, EACH % "", {"find": Done(result={"files": files})})).go()
+    assert (await play.error("fix")).startswith(f"{code}: ")
+    assert play.started == ["find"]
+
+
+@pytest.mark.parametrize("files", [None, []])
+async def test_no_elements(store: Store, files: object) -> None:
+    """Null and an empty list give nothing, with success."""
+    play = await (await Play.of(store, EACH % "", {"find": Done(result={"files": files})})).go()
+    assert play.end == "succeeded"
+    assert await play.result("fix") == {}
+    assert play.started == ["find", "after"]
+
+
+async def test_an_element_is_tried_again_alone(store: Store) -> None:
+    """A transient fault of one is no matter of the others."""
+    script = {"find": FILES, "fix[a]": [Faulted("503", 0.0), Done("late")]}
+    play = await Play.of(store, EACH % "", script)
+    await play.go()
+    assert not play.case.ends
+    await play.claim(after=60)
+    await play.go()
+    assert play.end == "succeeded"
+    assert play.started.count("fix[a]") == 2
+    assert play.started.count("fix[b]") == 1
+
+
+GROUP = """
+- id: group
+  loop: {max: 3, until: "ctx.ok == 'yes'"%s}
+  steps:
+    - {id: work, run: work, writes: [ok]}
+    - {id: check, run: check}
+- {id: after, run: echo}
+"""
+
+
+async def test_a_group_repeats_until(store: Store) -> None:
+    """Its keys are the run context's; its result is that of its last step."""
+    script = {"work": [Done('{"ok": "no"}'), Done('{"ok": "yes"}')], "check": Done("checked", result={"n": 1})}
+    play = await (await Play.of(store, GROUP % "", script)).go()
+    assert play.end == "succeeded"
+    assert play.started == ["work", "check", "work", "check", "after"]
+    assert await play.result("group") == {"n": 1}
+    assert (await play.context())["ok"] == "yes"
+
+
+@pytest.mark.parametrize(("way", "end"), [("", "failed"), (", on_exhaust: last", "succeeded")])
+async def test_a_group_that_never_gets_there(store: Store, way: str, end: str) -> None:
+    """It runs `max` times."""
+    play = await (await Play.of(store, GROUP % way, {"work": Done('{"ok": "no"}')})).go()
+    assert play.started.count("work") == 3
+    assert play.end.startswith(end)
+
+
+async def test_a_repetition_that_failed_is_followed_by_another(store: Store) -> None:
+    """`until` is asked after each, whatever it came to."""
+    steps = GROUP.replace("ctx.ok == 'yes'", "outcome == 'success'") % ""
+    script = {"work": Done('{"ok": "-"}'), "check": [Failed("command_failed", "red"), Done("green")]}
+    play = await (await Play.of(store, steps, script)).go()
+    assert play.end == "succeeded"
+    assert play.started == ["work", "check", "work", "check", "after"]
+
+
+async def test_a_branch_within_an_element_within_a_group(store: Store) -> None:
+    """Frames nest, and names stay apart."""
+    steps = """
+- id: outer
+  steps:
+    - id: many
+      each: {over: [x, y]}
+      steps:
+        - id: fan
+          parallel: {branches: {p: [{id: deep, run: d, env: {I: "${{ item }}"}}], q: [{id: deeper, run: d}]}}
+"""
+    play = await (await Play.of(store, steps)).go()
+    assert play.end == "succeeded"
+    assert play.most == 4
+    assert await play.result("outer") == {
+        "0": {"p": "did deep[0.p]", "q": "did deeper[0.q]"},
+        "1": {"p": "did deep[1.p]", "q": "did deeper[1.q]"},
+    }

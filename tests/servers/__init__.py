@@ -1,0 +1,1 @@
+"""Real servers of other makers' protocols, started as processes by tests."""
