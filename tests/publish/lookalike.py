@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from bot.demo.records import Pull
 from bot.github import GitHub, RepositoryClient
 from bot.model.ident import compact
@@ -20,11 +22,24 @@ from tests.demo.scene import Scene, key, scene
 MARKER = Marker([b"k" * 32])
 
 
+class Lag(httpx.AsyncBaseTransport):
+    """Passes requests on; the next `count` listings of pull requests are empty, as a replica's that lags behind."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.inner, self.count = inner, 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self.count and request.method == "GET" and request.url.path.endswith("/pulls"):
+            self.count -= 1
+            return httpx.Response(200, json=[], request=request)
+        return await self.inner.handle_async_request(request)
+
+
 class Stage:
     """A database, the look-alike, and a sender between them. Pull request 2 changes `src/size.py`."""
 
-    def __init__(self, made: Scene, store: Store, github: GitHub) -> None:
-        self.made, self.store, self.github = made, store, github
+    def __init__(self, made: Scene, store: Store, github: GitHub, lag: Lag) -> None:
+        self.made, self.store, self.github, self.lag = made, store, github, lag
         self.world, self.clock = made.world, made.clock
         repo = made.repo
         self.repository = Repository(repo.id, Account(repo.owner.id, repo.owner.login), repo.name)
@@ -110,15 +125,16 @@ async def stage(directory: Path) -> AsyncIterator[Stage]:
     """Make one, and close it again."""
     made = scene(directory / "world")
     store = open_store(f"sqlite:///{directory / 'bot.db'}")
+    lag = Lag(made.transport)
     github = GitHub(
         base_url=made.world.api_url,
         app_id=str(made.app.id),
         private_key=key(),
         clock=made.clock,
-        transport=made.transport,
+        transport=lag,
     )
     try:
-        yield Stage(made, store, github)
+        yield Stage(made, store, github, lag)
     finally:
         await github.aclose()
         await store.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.model.slot import Slot
 from bot.model.thread import Account, Comment
 from bot.publish import Marker, told_findings
 from bot.publish.findings import findings_line
@@ -59,8 +60,6 @@ def test_a_line_inside_other_text_does_not_count(quoted: str) -> None:
 
 def test_markers_and_lines_do_not_mix() -> None:
     """A slot's signature says nothing about findings."""
-    from bot.model.slot import Slot
-
     body = MARKER.sign(f"x\n\n{line(ONE)}", repository_id=7, thread=4, slot=Slot("run/1", "review"))
     mark = MARKER.find(body, repository_id=7, thread=4)
     assert mark is not None

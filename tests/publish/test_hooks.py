@@ -196,7 +196,12 @@ async def test_a_resource_that_is_missing(world: World) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [Target("ftp://hook.test/"), Target("https://hook.test/", {"X": "é\u2028"}), Target("nowhere"), Target("http://[")],
+    [
+        Target("ftp://hook.test/"),
+        Target("https://hook.test/", {"X": "é\u2028"}),
+        Target("nowhere"),
+        Target("http://a\0b/"),
+    ],
 )
 async def test_a_target_that_cannot_be_used(world: World, target: Target) -> None:
     """An address or a header of the operator's."""

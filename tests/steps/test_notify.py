@@ -76,7 +76,7 @@ def test_values_that_cannot_be_used(values: dict[str, Any], message: str) -> Non
 
 def test_the_result_names_what_was_made() -> None:
     """Only what was asked for; a long comment has several parts."""
-    made = [
+    made: list[tuple[str, dict[str, Any]]] = [
         ("comment", {"id": 1, "url": "u1"}),
         ("comment", {"id": 2, "url": "u2"}),
         ("labels", {"added": ["bug"], "removed": []}),
