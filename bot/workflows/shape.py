@@ -16,7 +16,7 @@ from bot.workflows.loader import Document, Path
 from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
 from bot.workflows.step import STEP_TYPES, kinds_of
-from bot.workflows.step_inputs import INPUT_TYPES, input_kinds
+from bot.workflows.step_inputs import INPUT_TYPES, InputNode, input_kinds
 
 N = TypeVar("N", bound=Node)
 
@@ -183,7 +183,8 @@ def _node_type(annotation: Any, data: Any) -> type[Node] | None:
     types = [one for one in _flat(annotation) if isinstance(one, type) and issubclass(one, Node)]
     if len(types) > 1:
         kinds = kinds_of(data) if issubclass(types[0], BaseStep) else input_kinds(data)
-        return next((one for one in (*STEP_TYPES, *INPUT_TYPES) if one in types and kinds == [one.KIND]), None)
+        known: tuple[type[BaseStep | InputNode], ...] = (*STEP_TYPES, *INPUT_TYPES)
+        return next((one for one in known if one in types and kinds == [one.KIND]), None)
     return types[0] if types else None
 
 
