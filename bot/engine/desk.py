@@ -5,28 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot import log
-from bot.context import ThreadSnapshot
-from bot.engine.assembly import Bench, RoleOf
-from bot.engine.commit import Begun, Performed, Terms, attach
+from bot.engine.around import Place
+from bot.engine.assembly import Bench
+from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.frames import Level
 from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
-from bot.engine.performer import Performer, Place
+from bot.engine.performer import Performer
 from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
+from bot.engine.service import Service
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
-from bot.model.context import Context
 from bot.model.outcome import Failed, Faulted, Intent, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
-from bot.store import Session, runs, snapshots
+from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Budget, Configuration, Step
@@ -35,34 +34,6 @@ _log = log.get("engine")
 
 #: a role read this recently, when the dispatch was accepted, is not asked again at the start
 FRESH = timedelta(seconds=10)
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What is around the attempt under way; see `performer.Surroundings`."""
-
-    tools: Tools
-    reading: Reading
-    begun: Begun
-    terms: Terms
-    client: RepositoryClient
-    bench: Bench
-    role_of: RoleOf
-
-    async def thread(self) -> ThreadSnapshot:
-        return await self.reading.thread(self.begun.rows, self.terms, self.client)
-
-    async def blob(self, digest: str) -> bytes:
-        return await self.tools.store.read(lambda session: snapshots.get_blob(session, digest))
-
-    async def attach(self, begun: Begun, context: Context) -> None:
-        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
-        manifest = context.manifest.model_dump(mode="json")
-        now = self.tools.clock.now()
-        await self.tools.store.write(lambda session: attach(session, begun.attempt.id, prompt, manifest, now))
-
-    def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
-        return environment(names, self.tools.export_env, self.tools.environ)
 
 
 class Desk:
@@ -170,12 +141,12 @@ class Desk:
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
             return Performed(_outcome_of(error, begun))
 
-    def _around(self, begun: Begun, terms: Terms) -> _Around:
+    def _around(self, begun: Begun, terms: Terms) -> Service:
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
         client = self._client(begun.rows)
         bench = Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
-        return _Around(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client))
+        return Service(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client))
 
     @asynccontextmanager
     async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[Place]:

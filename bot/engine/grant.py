@@ -9,6 +9,7 @@ from bot.runners import Limits
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Budget, Step
+from bot.workflows.base_step import WorkingStep
 from bot.workspace import Workspace, allowed_env
 
 #: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
@@ -17,7 +18,7 @@ REQUESTS = 50
 TOKENS = 400_000
 
 
-def step_limits(step: Step, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
+def step_limits(step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
     """What one step may spend: what is left of the run's budget, and the step's own."""
     allowance = left(budget, Spent.of(attempts)).within(step.budget)
     return Limits(

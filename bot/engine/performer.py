@@ -1,4 +1,4 @@
-"""Does the work of one attempt: hands each kind of step what it needs, and holds what came of it against what is wanted."""
+"""Does the work of one attempt: hands each kind of step what it needs, and holds the outcome against what is wanted."""
 
 from __future__ import annotations
 
