@@ -27,7 +27,8 @@ from bot.steps.tools import CommentPage, ThreadAccess
 from bot.store import Store, snapshots
 from bot.workflows import Configuration
 from bot.workflows.resources import Opened, resolve
-from bot.workspace import Reach, Sandbox, unavailable
+from bot.workspace import Reach, Sandbox
+from bot.workspace.secrets import unavailable
 
 _HERE = "a local run has no GitHub"
 

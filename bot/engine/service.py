@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bot.context import ThreadSnapshot, WindowPolicy
 from bot.engine.around import Reviewed
 from bot.engine.assembly import Bench, RoleOf
+from bot.engine.comments import ThreadComments
 from bot.engine.commit import attach
 from bot.engine.grant import environment
 from bot.engine.reading import Reading
@@ -20,7 +21,7 @@ from bot.model.context import Context
 from bot.model.pull import Diff
 from bot.publish import told_findings
 from bot.steps.pull_request import Remote
-from bot.store import snapshots
+from bot.store import snapshots, threads
 from bot.workflows.resources import Opened, resolve
 from bot.workspace import Reach
 
@@ -36,6 +37,8 @@ class Service:
     client: RepositoryClient
     bench: Bench
     role_of: RoleOf
+    #: reads an operator's secret for this repository; raises UserError `secret_unavailable`
+    secret: Callable[[str], str]
 
     @property
     def reach(self) -> Reach:
@@ -56,11 +59,6 @@ class Service:
     def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
         return environment(names, self.tools.export_env, self.tools.environ)
 
-    def secret(self, name: str) -> str:
-        """An operator's secret for this repository. Raises UserError `secret_unavailable`."""
-        thread = self.begun.rows.thread
-        return self.tools.secrets.of(thread.repository_id, thread.owner_id)(name)
-
     def sources(self, policy: WindowPolicy) -> GitHubSources:
         rows = self.begun.rows
         return GitHubSources(
@@ -71,6 +69,27 @@ class Service:
             policy=policy,
             role_of=self.role_of,
         )
+
+    def comments(self, policy: WindowPolicy) -> ThreadComments:
+        rows = self.begun.rows
+        return ThreadComments(
+            self.client,
+            number=rows.thread.number,
+            thread=self.thread,
+            read=lambda anchor, count, position: self.reading.window(
+                rows, self.terms, self.client, count, anchor, position
+            ),
+            policy=policy,
+            role_of=self.role_of,
+            pinned=self._pinned,
+            least=self.terms.configuration.bot.trigger_role,
+            nonce_key=self.bench.nonce_key,
+        )
+
+    async def _pinned(self) -> frozenset[int]:
+        thread = self.begun.rows.thread.id
+        rows = await self.tools.store.read(lambda session: threads.pins(session, thread))
+        return frozenset(row.comment_id for row in rows if not row.native)
 
     def opened(self, resource: str) -> Opened:
         return resolve(resource, self.terms.configuration.bot.resources[resource], self.secret)
