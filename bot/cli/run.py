@@ -17,27 +17,24 @@ from typing import Annotated
 import typer
 
 from bot.app import providers
+from bot.cli.around import Local
 from bot.cli.console import console, err, out, settings
 from bot.cli.local import ThreadFile, keep, rows
 from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
 from bot.engine import commit
-from bot.engine.assembly import Bench
+from bot.engine.around import Place
 from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
-from bot.engine.performer import Performer, Place
+from bot.engine.performer import Performer
 from bot.engine.scope import scope
 from bot.errors import UserError
-from bot.model.context import Context
 from bot.model.outcome import Done, Failed, Faulted, Outcome
-from bot.model.role import Role
 from bot.model.state import RunState
-from bot.model.thread import Account
-from bot.publish import Redactor
-from bot.runners import Call, Runners
+from bot.runners import Runners
 from bot.settings import Settings
-from bot.store import Store, open_store, runs, snapshots
+from bot.store import open_store, runs
 from bot.store.runs import RunRows
 from bot.workflows import Configuration, Step, Workflow, bind, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
@@ -154,7 +151,17 @@ async def _walk(local: _Local, folder: Path) -> bool:
         _nothing,
     )
     run_id = local.rows.run.id
-    performer = Performer(_Around(local, store), terms, judging=not local.dry_run)
+    around = Local(
+        local.settings,
+        local.file,
+        local.configuration,
+        local.snapshot,
+        local.sandbox,
+        local.runners,
+        store,
+        local.dry_run,
+    )
+    performer = Performer(around, terms, judging=not local.dry_run)
     try:
         await store.write(lambda session: keep(session, local.rows))
         waiting = list((await store.write(lambda session: commit.advance(session, run_id, terms, _now()))).begun)
@@ -210,51 +217,6 @@ def _copy(config: Path, target: Path) -> Workspace:
     skipped = shutil.ignore_patterns(".venv", "node_modules", "__pycache__")
     shutil.copytree(top, target, symlinks=True, ignore=skipped)
     return Workspace(target, None, "read")
-
-
-class _Around:
-    """What is around the steps of a local run; see `engine.performer.Surroundings`."""
-
-    def __init__(self, local: _Local, store: Store) -> None:
-        self._local, self._store = local, store
-        self.bench = Bench(
-            sandbox=local.sandbox,
-            runners=_Unasked.of(local) if local.dry_run else local.runners,
-            nonce_key=b"local",
-            redact=Redactor(local.settings.secrets_with(os.environ)),
-            handle="@bot",
-        )
-
-    async def role_of(self, account: Account) -> Role:
-        return self._local.file.role(account)
-
-    async def thread(self) -> ThreadSnapshot:
-        return self._local.snapshot
-
-    async def blob(self, digest: str) -> bytes:
-        return await self._store.read(lambda session: snapshots.get_blob(session, digest))
-
-    async def attach(self, begun: Begun, context: Context) -> None:
-        if self._local.dry_run:
-            out(f"{context.system}\n{context.prompt}")
-
-    def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
-        return environment(names, self._local.settings.export_env, os.environ)
-
-
-class _Unasked(Runners):
-    """Runners that ask nobody."""
-
-    @classmethod
-    def of(cls, local: _Local) -> _Unasked:
-        return cls(local.runners.providers, local.sandbox, local.runners.default_model)
-
-    def check(self, call: Call) -> Failed | None:
-        return None
-
-    async def run(self, call: Call) -> Outcome:
-        tokens = (len(call.system) + len(call.prompt)) // 4
-        return Done(f"(dry run: {call.agent} was not asked; its prompt has about {tokens:,} tokens)")
 
 
 async def _step(local: _Local, begun: Begun, performer: Performer) -> Performed:

@@ -18,7 +18,7 @@ from bot.context.rows import pinned, stored
 from bot.context.rules import RULES, result_rules
 from bot.context.sanitise import Sanitised, sanitise
 from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVersion, ThreadSnapshot
-from bot.context.sources import Sources, Unavailable
+from bot.context.sources import Sources, Unavailable, comments_text
 from bot.context.thread import read_thread
 from bot.context.tokens import estimate
 from bot.context.window import Selection, Shown, WindowPolicy, authors_needed, select
@@ -47,6 +47,7 @@ __all__ = [
     "WindowPolicy",
     "assemble",
     "authors_needed",
+    "comments_text",
     "compute",
     "estimate",
     "fence",

@@ -67,7 +67,7 @@ def diff_text(diff: Diff) -> Reading:
     """A unified diff."""
     text, removed = visible(diff.text)
     facts = (f"against {diff.base}", f"head {diff.head_sha[:12]}")
-    return Reading(f"pull request {diff.number}", text, _size(text), facts, removed)
+    return Reading(f"pull request {diff.number}", text, _size(diff.text), facts, removed)
 
 
 def logs_text(logs: FailedLogs, limit: int, redact: Callable[[str], str]) -> Reading:

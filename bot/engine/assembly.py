@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 from bot.context import (
     RULES,
     ExecInput,
+    InputResult,
+    ReadInput,
     Request,
     RunFacts,
+    Sources,
     ThreadSnapshot,
     WindowPolicy,
     assemble,
     authors_needed,
-    compute,
     fence_value,
+    gather,
     result_rules,
     select,
 )
 from bot.engine.delivered import Delivered
+from bot.errors import UserError
 from bot.model.context import Context
 from bot.model.role import Role
 from bot.model.thread import Account
 from bot.runners import Call, Limits, Runners, prompt_bound
+from bot.steps import classification_schema, classification_task
 from bot.store.runs import RunRows
-from bot.workflows import Agent, AgentStep, Configuration, Workflow
-from bot.workflows import ExecInput as Declared
+from bot.workflows import Agent, Configuration, Workflow
 from bot.workflows.results import TAG
+from bot.workflows.step import AgentStep, AskingStep, ClassifyStep
+from bot.workflows.step_inputs import ExecInput as DeclaredExec
+from bot.workflows.step_inputs import FileInput, StepInput, ThreadInput, ValueInput
 from bot.workspace import Sandbox, Workspace
 
 Environment = Callable[[Mapping[str, str | None]], dict[str, str]]
 RoleOf = Callable[[Account], Awaitable[Role]]
+#: where a step's inputs are read, for what it may see
+SourcesOf = Callable[[WindowPolicy], Sources]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +61,38 @@ async def assemble_step(
     rows: RunRows,
     configuration: Configuration,
     workflow: Workflow,
-    step: AgentStep,
+    step: AskingStep,
     agent: Agent,
     *,
     snapshot: ThreadSnapshot,
     role_of: RoleOf,
+    sources: SourcesOf,
     workspace: Workspace,
     env: Mapping[str, str],
     scope: Mapping[str, object],
     resolve: Environment,
     handed: Delivered,
+    readable: Sequence[Path] = (),
 ) -> Context:
     """The context of one attempt; `handed` is what the run itself adds.
 
     Raises `UserError` where a required input fails or the prompt is too large.
     """
     bot = configuration.bot
-    policy = WindowPolicy(
-        count=bot.history_comment_count,
-        authors=bot.history.authors,
-        bots=bot.history.bots,
-        public=not rows.thread.private,
-        # a step that names a variable of the engine's holds something that is not everybody's
-        secrets=any(value is None for value in _named(step, configuration).values()),
-        asked_by=Role(rows.dispatch.actor_role) if rows.dispatch.actor_role else Role.NONE,
-    )
+    policy = window_policy(rows, configuration, step)
     roles: dict[int, Role] = {}
     while needed := authors_needed(snapshot, policy, roles):
         roles |= {account.id: await role_of(account) for account in needed}
-    inputs = await compute(
-        [_exec_input(name, each, scope, resolve) for name, each in step.inputs.items()],
-        sandbox=bench.sandbox,
-        workspace=workspace.path,
+    inputs = await gathered(
+        bench,
+        rows,
+        step.inputs,
+        sources(policy),
+        workspace=workspace,
         env=env,
-        commit=workspace.commit or "",
-        retry=f"{bench.handle} {rows.run.workflow}",
-        redact=bench.redact,
+        scope=scope,
+        resolve=resolve,
+        readable=readable,
     )
     system, task, warnings = _texts(bench, agent, step, scope)
     thread = rows.thread
@@ -107,7 +114,7 @@ async def assemble_step(
         run_context=handed.ambient.blocks(),
         references=handed.references,
         rework=handed.rework,
-        rules=RULES if step.result is None else RULES + result_rules(step.result.checker.schema, TAG),
+        rules=RULES if (schema := wanted(step)) is None else RULES + result_rules(schema, TAG),
         fidelity=handed.ambient.level,
         fidelity_reason=handed.ambient.reason,
         limit=bot.limits.prompt_tokens or _bound(bench, agent),
@@ -115,7 +122,54 @@ async def assemble_step(
     )
 
 
-def _texts(bench: Bench, agent: Agent, step: AgentStep, scope: Mapping[str, object]) -> tuple[str, str, Sequence[str]]:
+def wanted(step: AskingStep) -> Mapping[str, Any] | None:
+    """The schema of the result that the model has to give; None where it gives none."""
+    if isinstance(step, ClassifyStep):
+        return classification_schema(step.classify.labels)
+    return step.result.checker.schema if step.result is not None else None
+
+
+def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep) -> WindowPolicy:
+    """Whose words a step may see."""
+    bot = configuration.bot
+    return WindowPolicy(
+        count=bot.history_comment_count,
+        authors=bot.history.authors,
+        bots=bot.history.bots,
+        public=not rows.thread.private,
+        # a step that names a variable of the engine's or a secret holds something that is not everybody's
+        secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values()),
+        asked_by=Role(rows.dispatch.actor_role) if rows.dispatch.actor_role else Role.NONE,
+    )
+
+
+async def gathered(
+    bench: Bench,
+    rows: RunRows,
+    inputs: Mapping[str, StepInput],
+    sources: Sources,
+    *,
+    workspace: Workspace,
+    env: Mapping[str, str],
+    scope: Mapping[str, object],
+    resolve: Environment,
+    readable: Sequence[Path] = (),
+) -> tuple[InputResult, ...]:
+    """A step's inputs, computed now. Raises `UserError` where a required one fails."""
+    return await gather(
+        [_input(name, each, scope, resolve) for name, each in inputs.items()],
+        sources=sources,
+        sandbox=bench.sandbox,
+        workspace=workspace.path,
+        env=env,
+        commit=workspace.commit or "",
+        retry=f"{bench.handle} {rows.run.workflow}",
+        redact=bench.redact,
+        readable=readable,
+    )
+
+
+def _texts(bench: Bench, agent: Agent, step: AskingStep, scope: Mapping[str, object]) -> tuple[str, str, Sequence[str]]:
     """System and task with their templates filled; foreign values stand in fences of their own."""
 
     def fenced(path: str, text: str) -> str:
@@ -123,14 +177,18 @@ def _texts(bench: Bench, agent: Agent, step: AgentStep, scope: Mapping[str, obje
 
     texts: list[str] = []
     warnings: list[str] = []
-    for template in (agent.system, step.task):
+    task = (
+        step.classify.subject if isinstance(step, ClassifyStep) else step.task if isinstance(step, AgentStep) else None
+    )
+    for template in (agent.system, task):
         if template is None:
             texts.append("")
             continue
         rendered = template.render(scope, fence=fenced)
         texts.append(rendered.text)
         warnings.extend(rendered.warnings)
-    return texts[0], texts[1], warnings
+    asked = classification_task(texts[1], step.classify.labels) if isinstance(step, ClassifyStep) else texts[1]
+    return texts[0], asked, warnings
 
 
 def _bound(bench: Bench, agent: Agent) -> int:
@@ -140,11 +198,11 @@ def _bound(bench: Bench, agent: Agent) -> int:
     return prompt_bound(bench.runners.models_of(call), bench.runners.providers)
 
 
-def _named(step: AgentStep, configuration: Configuration) -> dict[str, str | None]:
+def _named(step: AskingStep, configuration: Configuration) -> dict[str, str | None]:
     """Every variable that the step's commands are given by name."""
     names: dict[str, str | None] = dict(configuration.bot.workspace.env)
     for each in step.inputs.values():
-        names |= each.env if isinstance(each, Declared) else {}
+        names |= each.env if isinstance(each, DeclaredExec) else {}
     return names
 
 
@@ -159,7 +217,39 @@ def _request(rows: RunRows) -> Request:
     )
 
 
-def _exec_input(name: str, each: Declared, scope: Mapping[str, object], resolve: Environment) -> ExecInput:
+def _input(name: str, each: StepInput, scope: Mapping[str, object], resolve: Environment) -> ExecInput | ReadInput:
+    where = str(each.mark)
+    match each:
+        case DeclaredExec():
+            return _exec_input(name, each, scope, resolve)
+        case ValueInput():
+            value, missing = None, None
+            try:
+                value = each.filled(scope).value
+            except UserError as error:
+                missing = error
+            return ReadInput(
+                name, "value", where, each.required, each.max_bytes, value=value, type=each.type, missing=missing
+            )
+        case FileInput():
+            return ReadInput(name, "file", where, each.required, each.max_bytes, path=each.file)
+        case ThreadInput():
+            comments = each.thread.comments
+            return ReadInput(name, "thread", where, each.required, each.max_bytes, comments=comments)
+        case _:
+            return ReadInput(name, KINDS[each.KIND], where, each.required, each.max_bytes)
+
+
+#: sorts of inputs that have nothing of their own
+KINDS: Mapping[str, Literal["diff", "checks", "review_threads", "linked"]] = {
+    "diff": "diff",
+    "checks": "checks",
+    "review_threads": "review_threads",
+    "linked": "linked",
+}
+
+
+def _exec_input(name: str, each: DeclaredExec, scope: Mapping[str, object], resolve: Environment) -> ExecInput:
     return ExecInput(
         name=name,
         argv=each.argv(scope).argv,

@@ -3,66 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot import log
-from bot.context import ThreadSnapshot
-from bot.engine.assembly import Bench, RoleOf
-from bot.engine.commit import Begun, Performed, Terms, attach
+from bot.engine.around import Place
+from bot.engine.assembly import Bench
+from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.frames import Level
-from bot.engine.grant import environment, own_variables
+from bot.engine.grant import environment, own_variables, wants_secrets
 from bot.engine.graph import End
-from bot.engine.performer import Performer, Place
+from bot.engine.performer import Performer
 from bot.engine.reading import Reading
 from bot.engine.report import Reporter
 from bot.engine.scope import scope
+from bot.engine.service import Service
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
-from bot.model.context import Context
 from bot.model.outcome import Failed, Faulted, Intent, Outcome
 from bot.model.role import Role
 from bot.model.state import RunState
-from bot.store import Session, runs, snapshots
+from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Budget, Configuration, Step
+from bot.workflows.resources import secret_scope
+from bot.workspace.secrets import withheld
 
 _log = log.get("engine")
 
 #: a role read this recently, when the dispatch was accepted, is not asked again at the start
 FRESH = timedelta(seconds=10)
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What is around the attempt under way; see `performer.Surroundings`."""
-
-    tools: Tools
-    reading: Reading
-    begun: Begun
-    terms: Terms
-    client: RepositoryClient
-    bench: Bench
-    role_of: RoleOf
-
-    async def thread(self) -> ThreadSnapshot:
-        return await self.reading.thread(self.begun.rows, self.terms, self.client)
-
-    async def blob(self, digest: str) -> bytes:
-        return await self.tools.store.read(lambda session: snapshots.get_blob(session, digest))
-
-    async def attach(self, begun: Begun, context: Context) -> None:
-        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
-        manifest = context.manifest.model_dump(mode="json")
-        now = self.tools.clock.now()
-        await self.tools.store.write(lambda session: attach(session, begun.attempt.id, prompt, manifest, now))
-
-    def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
-        return environment(names, self.tools.export_env, self.tools.environ)
 
 
 class Desk:
@@ -160,8 +133,11 @@ class Desk:
             seconds = min(seconds, remaining)
         limit = asyncio.timeout(seconds)
         try:
-            async with limit, self._place(begun, terms) as place:
-                return await Performer(self._around(begun, terms), terms).perform(begun, place, seconds)
+            async with limit:
+                secret = await self._secrets(begun)
+                async with self._place(begun, terms, secret) as place:
+                    around = self._around(begun, terms, secret)
+                    return await Performer(around, terms).perform(begun, place, seconds)
         except Exception as error:  # noqa: BLE001  # every fault of a step is an outcome, recorded and told
             if isinstance(error, TimeoutError) and limit.expired():
                 if run_ends:
@@ -170,15 +146,15 @@ class Desk:
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
             return Performed(_outcome_of(error, begun))
 
-    def _around(self, begun: Begun, terms: Terms) -> _Around:
+    def _around(self, begun: Begun, terms: Terms, secret: Callable[[str], str]) -> Service:
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
         client = self._client(begun.rows)
         bench = Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
-        return _Around(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client))
+        return Service(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client), secret)
 
     @asynccontextmanager
-    async def _place(self, begun: Begun, terms: Terms) -> AsyncIterator[Place]:
+    async def _place(self, begun: Begun, terms: Terms, secret: Callable[[str], str]) -> AsyncIterator[Place]:
         rows, step = begun.rows, begun.step
         client = self._client(rows)
         mode = step.workspace
@@ -196,7 +172,18 @@ class Desk:
             shared = self._environment(terms.configuration.bot.workspace.env)
             attempt = begun.attempt
             values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
-            yield Place(workspace, {**shared, **own}, values)
+            resources = {name: one.shown for name, one in terms.configuration.bot.resources.items()}
+            more = {"resources": resources, "secrets": secret_scope(secret)}
+            yield Place(workspace, {**shared, **own}, {**values, **more})
+
+    async def _secrets(self, begun: Begun) -> Callable[[str], str]:
+        """What reads this repository's secrets; nothing where the step sees what a stranger's fork holds."""
+        thread, step = begun.rows.thread, begun.step
+        if thread.is_pull_request and step.workspace != "none" and wants_secrets(step):
+            pull = await self._client(begun.rows).pull_request(thread.number)
+            if pull.from_fork:
+                return withheld
+        return self._t.secrets.of(thread.repository_id, thread.owner_id)
 
     def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
         """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""

@@ -9,6 +9,8 @@ from bot.runners import Limits
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Budget, Step
+from bot.workflows.base_step import WorkingStep
+from bot.workflows.node import Node
 from bot.workspace import Workspace, allowed_env
 
 #: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
@@ -17,7 +19,7 @@ REQUESTS = 50
 TOKENS = 400_000
 
 
-def step_limits(step: Step, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
+def step_limits(step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
     """What one step may spend: what is left of the run's budget, and the step's own."""
     allowance = left(budget, Spent.of(attempts)).within(step.budget)
     return Limits(
@@ -38,6 +40,20 @@ def own_variables(rows: RunRows, step: Step, workspace: Workspace) -> dict[str, 
         "BOT_ISSUE_NUMBER": str(thread.number),
         "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
     }
+
+
+def wants_secrets(step: Step) -> bool:
+    """Whether a step names an operator's secret, itself or through a resource."""
+    nodes = [step, *getattr(step, "inputs", {}).values()]
+    named = (
+        token.path[0] == "secrets"
+        for node in nodes
+        if isinstance(node, Node)
+        for _, template in node.templates()
+        for token in template.references
+    )
+    offered = getattr(step, "offered", ())
+    return step.kind == "connector" or any(entry.resource is not None for entry in offered) or any(named)
 
 
 def environment(

@@ -179,6 +179,8 @@ def keep_outcome(session: Session, attempt: Attempt, outcome: Done | Failed | Fa
             attempt.error = {"code": "transient", "message": outcome.message}
             if outcome.retry_after is not None:
                 attempt.error["retry_after"] = str(outcome.retry_after)
+            if outcome.kept:
+                attempt.streams = {"kept": snapshots.put_blob(session, outcome.kept, now)}
     if isinstance(outcome, Done | Failed):
         attempt.exit_code, attempt.model = outcome.exit_code, outcome.model or attempt.model
         attempt.output = None if outcome.output is None else cut(outcome.output)

@@ -39,16 +39,27 @@ class Reading:
         rows.run.thread_blob = snapshots.digest_of(data)
         return snapshot
 
-    async def window(self, rows: RunRows, terms: Terms, client: RepositoryClient, count: int) -> ThreadSnapshot:
-        """The thread at this run's anchor with a window of `count` comments, read now and not kept."""
+    async def window(
+        self,
+        rows: RunRows,
+        terms: Terms,
+        client: RepositoryClient,
+        count: int,
+        before: Anchor | None = None,
+        known_count: int = 0,
+    ) -> ThreadSnapshot:
+        """The thread at this run's anchor with a window of `count` comments, read now and not kept.
+
+        `before` is another anchor, of which about `known_count` comments stand up to it.
+        """
         anchor, versions, pins, purposes = await self._t.store.read(lambda session: _known(session, rows))
         handles = terms.configuration.bot.mention or (self._t.handle(),)
         return await read_thread(
             client,
             number=rows.thread.number,
-            anchor=anchor,
+            anchor=before or anchor,
             window=count,
-            known_count=rows.dispatch.comment_count,
+            known_count=known_count or rows.dispatch.comment_count,
             versions=versions,
             pins=pins,
             is_ours=lambda comment: self._ours(comment, rows, purposes),

@@ -20,8 +20,8 @@ from bot.workspace import Reach, Sandbox, Secrets, Workspaces
 class Tools:
     """Everything outside the rows.
 
-    `nonce_key` makes the nonces of prompt blocks; `secrets` are the operator's, `reach` the hosts that are
-    open; `environ` is the engine's own environment. `handle` is how people call the bot, `mine` whether a comment is the
+    `nonce_key` makes the nonces of prompt blocks; `secrets` are the operator's, `reach` the hosts that are open;
+    `environ` is the engine's own environment. `handle` is how people call the bot, `mine` whether a comment is the
     App's, `command_only` whether a text is built-in commands and no more.
     """
 

@@ -5,7 +5,9 @@ made of them.
 """
 
 from bot.steps.agent import perform_agent
+from bot.steps.classify import classification_schema, classification_task, classified
 from bot.steps.code import perform_code
+from bot.steps.connector import perform_connector
 from bot.steps.diff import Diff, read_diff
 from bot.steps.notify import notify_result, perform_notify
 from bot.steps.posts import not_done
@@ -17,10 +19,14 @@ from bot.steps.run import perform_run
 __all__ = [
     "Diff",
     "branch_name",
+    "classification_schema",
+    "classification_task",
+    "classified",
     "not_done",
     "notify_result",
     "perform_agent",
     "perform_code",
+    "perform_connector",
     "perform_notify",
     "perform_pull_request",
     "perform_review",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bot.model.context import Context
 from bot.model.outcome import Outcome
-from bot.runners import Call, Limits, Runners
+from bot.runners import Call, Limits, Runners, Tool
 from bot.workflows import Agent
 
 
@@ -22,10 +22,15 @@ async def perform_agent(
     env: Mapping[str, str],
     runners: Runners,
     schema: Mapping[str, Any] | None = None,
+    tools: tuple[Tool, ...] = (),
+    redact: Callable[[str], str] = str,
+    resumed: bytes | None = None,
+    approved: Mapping[str, bool | str] | None = None,
 ) -> Outcome:
     """Ask the agent. The prompt is exactly `context`; a program gets `env` and nothing else of the engine's.
 
-    `schema` is that of the result it has to give, for models that can be held to one.
+    `schema` is that of the result it has to give, for models that can be held to one; `tools` are what it may call.
+    `resumed` and `approved`: see `bot.runners.Call`.
     """
     return await runners.run(
         Call(
@@ -41,5 +46,9 @@ async def perform_agent(
             env=env,
             agent=name,
             schema=schema,
+            tools=tools,
+            redact=redact,
+            resumed=resumed,
+            approved=approved or {},
         )
     )

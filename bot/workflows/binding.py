@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from posixpath import normpath
+from types import MappingProxyType
 from typing import Any
 
 from bot.workflows.call_steps import CodeStep
@@ -35,11 +36,22 @@ def is_prompt_path(text: str) -> bool:
 
 
 class Binding:
-    """Binds the models of one file. `files` are all files by path; prompt paths are relative to `base`."""
+    """Binds the models of one file. `files` are all files by path; prompt paths are relative to `base`.
 
-    def __init__(self, document: Document, files: Mapping[str, str], base: str, findings: Findings) -> None:
+    `names` are what findings call files that are not the repository's own.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        files: Mapping[str, str],
+        base: str,
+        findings: Findings,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._document = document
         self._files = files
+        self._names = names
         self._base = base
         self._findings = findings
         self._tokens = 0
@@ -158,7 +170,7 @@ class Binding:
             known = [name.removeprefix(self._base) for name in self._files if name.endswith(ending)]
             self._findings.error(mark, "missing_file", f"there is no file `{file}`", nearest(text, known) or missing)
             return None
-        return file, source
+        return self._names.get(file, file), source
 
     def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""

@@ -10,7 +10,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from bot.model.role import Role
 from bot.workflows.agent import Agent, Budget, LeastRole
 from bot.workflows.command import Environment
+from bot.workflows.extends import Base
 from bot.workflows.node import Name, Node, describe, fault
+from bot.workflows.resources import Resource
 from bot.workflows.workflow import Workflow
 
 _HANDLE = re.compile(r"@?([A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?)")
@@ -129,9 +131,8 @@ class BotFile(Node):
     """The whole file. A repository without one has these values and the product's own agents."""
 
     NOUN: ClassVar[str] = "`bot.yml`"
-    LATER: ClassVar[frozenset[str]] = frozenset({"extends", "resources"})
-
     version: Version = Field(description="of this format")
+    extends: Base | None = Field(None, description="an organisation's configuration below this one")
     mention: tuple[Handle, ...] = Field((), description="handles that address the bot; the App's own if left out")
     default: Name = Field("ask", description="agent or workflow that a bare mention runs")
     history_comment_count: int = Field(5, ge=0, description="recent comments in a prompt; 0: pins only")
@@ -142,6 +143,9 @@ class BotFile(Node):
     agents: dict[Name, Agent] = Field(default_factory=dict, description="the roster")
     workflows: dict[Name, Workflow] = Field(
         default_factory=dict, description="workflows by name, as in their own files"
+    )
+    resources: dict[Name, Resource] = Field(
+        default_factory=dict, description="MCP servers and webhooks, shared by all workflows"
     )
     publish: Publish = Field(default_factory=Publish, description="how the bot speaks in a thread")
     workspace: Workspace = Field(default_factory=Workspace, description="what commands and programs get")

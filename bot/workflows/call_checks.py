@@ -235,7 +235,7 @@ def _check_values(step: AskingStep | RunStep, workflow: Workflow, frames: Frames
 
 def _misfit(step: UsesStep, name: str, value: object, declared: Declared, workflow: Workflow, frames: Frames) -> str:
     """Why what stands at an input cannot be of its declared type; empty where it can, or nothing is known."""
-    kind: str = declared.type
+    kind = declared.type
     template = step.template("inputs", name) if isinstance(value, str) else None
     if template is None or not template.references:
         if kind in ("file", "secret"):

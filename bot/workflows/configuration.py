@@ -18,6 +18,8 @@ from bot.workflows.bot_file import BotFile
 from bot.workflows.call_checks import check_agents, check_use
 from bot.workflows.checks import check_names, check_workflow
 from bot.workflows.defaults import Defaults
+from bot.workflows.document import Document
+from bot.workflows.extends import Sources, merged
 from bot.workflows.findings import Findings
 from bot.workflows.loader import load as load_yaml
 from bot.workflows.mark import Mark
@@ -74,14 +76,18 @@ def check(
 ) -> tuple[Configuration | None, tuple[Finding, ...]]:
     """Check the files of a repository (by path, as `.github/bot.yml`) and put the configuration together.
 
+    Files of a base that it extends stand among them as `extends` says.
+
     `builtin` holds the product's own `bot.yml` and prompts (see `bot.workflows.builtin`). With an error among the
     findings there is no configuration. Never raises, whatever the files hold.
     """
     findings = Findings()
-    own = _bot_file(builtin or {}, "bot.yml", "", findings, builtin=True)
-    bot = _bot_file(files, BOT_FILE, BASE, findings)
-    declared = [*_inline(bot, findings), *_workflow_files(files, findings)]
-    _misnamed(files, findings)
+    own = _bot_file(builtin or {}, findings)
+    sources = Sources.of(files)
+    bot = _repository_file(files, sources, findings)
+    declared = [*_inline(bot, findings), *_workflow_files(sources, findings)]
+    bot, declared = _own_first(bot, declared, sources)
+    _misnamed(sources.texts, findings)
     names = {*bot.agents, *(workflow.called for workflow in declared)}
     agents = {**{name: agent for name, agent in own.agents.items() if name not in names}, **bot.agents}
     # a fault of shape in one file makes names of the other unknown, which is no fault of theirs
@@ -89,13 +95,12 @@ def check(
         return None, findings.sorted()
     check_names(bot, agents, declared, findings)
     workflows = {workflow.called: workflow for workflow in declared}
-    resources = getattr(bot, "resources", {})
     implied = {name: _one_step(name, agent) for name, agent in agents.items()}
     for workflow in (*declared, *implied.values()):
         _settle(workflow, agents, workflows)
     check_use(workflows, findings)
     used = {step.asked for workflow in declared for step in workflow.every_step if isinstance(step, AskingStep)}
-    roster = Roster(agents, workflows, resources)
+    roster = Roster(agents, workflows, bot.resources)
     check_agents(roster, findings)
     for workflow in (*declared, *(one for name, one in implied.items() if name not in used)):
         check_workflow(workflow, roster, findings)
@@ -114,28 +119,46 @@ def load(files: Mapping[str, str], builtin: Mapping[str, str] | None = None) -> 
     return configuration
 
 
-def _bot_file(files: Mapping[str, str], file: str, base: str, findings: Findings, *, builtin: bool = False) -> BotFile:
-    text = files.get(file)
-    read = None if text is None else _read(BotFile, files, file, base, findings, builtin=builtin)
+def _bot_file(builtin: Mapping[str, str], findings: Findings) -> BotFile:
+    """The product's own file."""
+    document = load_yaml(f"{_BUILTIN}bot.yml", builtin["bot.yml"], findings) if builtin else None
+    read = _read(BotFile, document, Sources(builtin), "", findings, builtin=True) if document is not None else None
+    return read or BotFile(version=1)
+
+
+def _repository_file(files: Mapping[str, str], sources: Sources, findings: Findings) -> BotFile:
+    """The repository's `bot.yml`, over that of its base where it extends one."""
+    text = sources.texts.get(BOT_FILE) if BOT_FILE not in sources.names else None
+    document = load_yaml(BOT_FILE, text, findings) if text is not None else None
+    if document is not None and isinstance(document.data, dict):
+        document = merged(document, files, sources, findings)
+    read = _read(BotFile, document, sources, BASE, findings) if document is not None else None
     return read or BotFile(version=1)
 
 
 def _read(
-    model: type[N], files: Mapping[str, str], file: str, base: str, findings: Findings, *, builtin: bool = False
+    model: type[N], document: Document, sources: Sources, base: str, findings: Findings, *, builtin: bool = False
 ) -> N | None:
     """One file as `model`, its parts bound to their places."""
-    shown = _BUILTIN + file if builtin else file
-    document = load_yaml(shown, files[file], findings)
-    if document is None:
-        return None
     if not isinstance(document.data, dict):
         hint = "it begins with `version: 1`" if model is BotFile else "it begins with `description:` or `steps:`"
-        findings.error(Mark(shown), "type_mismatch", f"{model.NOUN} is a mapping", hint)
+        findings.error(Mark(document.file), "type_mismatch", f"{model.NOUN} is a mapping", hint)
         return None
     read = validate(model, document, findings, {"builtin": builtin})
     if read is not None:
-        Binding(document, files, base, findings).bind(read)
+        Binding(document, sources.texts, base, findings, sources.names).bind(read)
     return read
+
+
+def _own_first(bot: BotFile, declared: list[Workflow], sources: Sources) -> tuple[BotFile, list[Workflow]]:
+    """Without what the base calls by a name that the repository gives to something of its own, wherever it stands."""
+    if not sources.base:
+        return bot, declared
+    own = {workflow.called for workflow in declared if not sources.is_base(workflow.mark)}
+    own |= {name for name, agent in bot.agents.items() if not sources.is_base(agent.mark)}
+    kept = [one for one in declared if one.called not in own or not sources.is_base(one.mark)]
+    agents = {name: one for name, one in bot.agents.items() if name not in own or not sources.is_base(one.mark)}
+    return bot.model_copy(update={"agents": agents}), kept
 
 
 def _inline(bot: BotFile, findings: Findings) -> list[Workflow]:
@@ -148,19 +171,20 @@ def _inline(bot: BotFile, findings: Findings) -> list[Workflow]:
     return list(bot.workflows.values())
 
 
-def _workflow_files(files: Mapping[str, str], findings: Findings) -> list[Workflow]:
+def _workflow_files(sources: Sources, findings: Findings) -> list[Workflow]:
     """The workflows of `.github/bot/workflows/`: one a file, named by its stem unless `name` says otherwise."""
     found = []
-    for file in sorted(files):
+    for file in sorted(sources.texts):
         if not _WORKFLOW_FILE.fullmatch(file):
             continue
-        workflow = _read(Workflow, files, file, BASE, findings)
+        document = load_yaml(sources.name(file), sources.texts[file], findings)
+        workflow = _read(Workflow, document, sources, BASE, findings) if document is not None else None
         if workflow is None:
             continue
         name = workflow.name or file.removeprefix(WORKFLOWS).removesuffix(".yml")
         if not _NAME.fullmatch(name):
             hint = "rename the file in lower-case letters, or give the workflow a `name`"
-            findings.error(Mark(file), "name", f"`{name}` is no name for a workflow", hint)
+            findings.error(Mark(sources.name(file)), "name", f"`{name}` is no name for a workflow", hint)
         workflow.call(name)
         found.append(workflow)
     return found

@@ -12,8 +12,8 @@ from bot.workflows.key_checks import KeyChecks, producers
 from bot.workflows.mark import Mark
 from bot.workflows.readings import Reading, readings
 from bot.workflows.roster import Roster
-from bot.workflows.slots import FILE_FIELDS, NAMESPACES, field_fault
-from bot.workflows.step import Step
+from bot.workflows.slots import FILE_FIELDS, NAMESPACES, Slot, field_fault
+from bot.workflows.step import Step, UsesStep
 from bot.workflows.step_checks import StepChecks
 from bot.workflows.workflow import Workflow
 
@@ -88,7 +88,7 @@ class _Checks:
         self._workflow = workflow
         self._frames = frames
         self._step = step
-        self._resources = roster.resources
+        self._roster = roster
         self._noted = noted
         self._steps = StepChecks(frames, step, roster.workflows, noted)
 
@@ -133,8 +133,12 @@ class _Checks:
                 hint = meant(name, known) or f"declare it: `inputs: {{{name}: {{type: text}}}}`"
                 message = f"the workflow `{self._workflow.called}` has no input `{name}`"
                 self._noted.add(use, f"inputs.{name}", "unknown_input", message, hint)
+        elif known[name].type == "secret" and not self._may_be_secret(use):
+            message = f"`inputs.{name}` is a secret, and cannot stand here"
+            hint = "pass it through `env:`, or on to a workflow with `uses`"
+            self._noted.add(use, f"inputs.{name}", "namespace", message, hint)
         elif len(use.path) > 2:
-            kind: str = known[name].type
+            kind = known[name].type
             field = ".".join(use.path[2:])
             if kind != "file":
                 message = f"`{use.name}` goes too deep: `inputs.{name}` is of type `{kind}` and ends there"
@@ -142,6 +146,10 @@ class _Checks:
             elif field not in FILE_FIELDS:
                 message = f"a file has no field `{field}`"
                 self._noted.add(use, use.name, "unknown_field", message, nearest(field, FILE_FIELDS))
+
+    def _may_be_secret(self, use: Reading) -> bool:
+        """Whether what stands in this place reaches a process alone, or another workflow's own input."""
+        return use.slot is Slot.ENVIRONMENT or (use.slot is Slot.TYPED and isinstance(self._step, UsesStep))
 
     def _item(self, use: Reading) -> None:
         if self._frames.elements(self._step.id, inside=use.inside) or use.lenient:
@@ -175,7 +183,7 @@ class _Checks:
 
     def _resource(self, use: Reading) -> None:
         name = use.path[1]
-        known = self._resources.get(name)
+        known = self._roster.resources.get(name)
         if known is not None and len(use.path) > 2:
             field = ".".join(use.path[2:])
             if field not in known.shown:
@@ -183,7 +191,9 @@ class _Checks:
                 hint = nearest(field, known.shown) or f"add `public: {{{field}: …}}` to it"
                 self._noted.add(use, use.name, "unknown_field", message, hint)
         elif known is None:
-            hint = nearest(name, self._resources) or f"declare it in `.github/bot.yml`: `resources: {{{name}: …}}`"
+            hint = (
+                nearest(name, self._roster.resources) or f"declare it in `.github/bot.yml`: `resources: {{{name}: …}}`"
+            )
             self._noted.add(use, f"resources.{name}", "unknown_resource", f"there is no resource `{name}`", hint)
 
     def _name(self, use: Reading) -> None:

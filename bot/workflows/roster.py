@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bot.workflows.agent import Agent
+from bot.workflows.resources import Resource
 from bot.workflows.workflow import Workflow
 
 
@@ -16,4 +16,4 @@ class Roster:
 
     agents: Mapping[str, Agent]
     workflows: Mapping[str, Workflow]
-    resources: Mapping[str, Any]
+    resources: Mapping[str, Resource]

@@ -117,7 +117,7 @@ NAMESPACES: dict[str, Namespace] = {
     "loop": Namespace(frozenset({"index"})),
     "artifacts": Namespace(frozenset({"kind", "uri", "validity", "step", "content"}), ids=True),
     "agent": Namespace(frozenset({"name", "model"})),
-    "resources": Namespace(ids=True),
+    "resources": Namespace(depth=2),
     "secrets": Namespace(),
 }
 

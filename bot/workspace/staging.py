@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +31,21 @@ _MAGIC = (
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
 )
-#: media types whose content is text although they are not `text/…`
-_TEXTUAL = frozenset(
-    {"application/json", "application/xml", "application/yaml", "application/javascript", "image/svg+xml"}
-)
+#: kinds of text by ending: an own table, since Python's differs from version to version and the machine's besides
+_TEXTS: Mapping[str, str] = {
+    "css": "text/css",
+    "csv": "text/csv",
+    "htm": "text/html",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": "application/json",
+    "md": "text/markdown",
+    "svg": "image/svg+xml",
+    "tsv": "text/tab-separated-values",
+    "xml": "application/xml",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +178,4 @@ def media_type(name: str, content: bytes) -> str:
         return "application/octet-stream"
     if "\0" in text:
         return "application/octet-stream"
-    # an own table: the machine's would make answers differ from one to the next
-    guess = mimetypes.MimeTypes().guess_type(name)[0] or "text/plain"
-    return guess if guess.startswith("text/") or guess in _TEXTUAL else "text/plain"
+    return _TEXTS.get(name.rpartition(".")[2].lower(), "text/plain")

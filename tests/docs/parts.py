@@ -22,6 +22,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "builtins": reference.builtins,
     "states": reference.states,
     "modifiers": configuration.modifiers,
+    "kinds": configuration.kinds,
+    "tools": configuration.tools,
     "slots": reference.slots,
     "namespaces": reference.namespaces,
     "rules": reference.rules,
@@ -40,6 +42,7 @@ PAGES = (
     "docs/configuration.md",
     "docs/context.md",
     "docs/states.md",
+    "docs/steps.md",
 )
 
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)

@@ -22,6 +22,8 @@ from tests.docs.markdown import code, codes, table
 
 #: as GitHub's page for an App's permissions calls them, and what they are for
 _PERMISSIONS = {
+    "actions": ("Actions", "logs of failed checks, for steps that read them"),
+    "checks": ("Checks", "results of checks, for steps that read them"),
     "contents": ("Contents", "the configuration, and clones for commands"),
     "issues": ("Issues", "threads, their comments and pins; comments and reactions of the bot"),
     "metadata": ("Metadata", "roles of people"),
@@ -197,13 +199,21 @@ _MISSING = {
     Missing.EMPTY: "nothing is inserted, and a warning is recorded",
 }
 _PLACES = {
-    Slot.PROMPT: "`prompt` of an agent or a step, and the files it names",
-    Slot.SPEECH: "`end.message`",
+    Slot.PROMPT: "`prompt` of an agent or a step, and the files it names; `ask`, `show` and `questions`",
+    Slot.SPEECH: (
+        "`notify.comment` and `webhook.body`, `classify.text`, `review.body`,"
+        " `title` and `body` of `pull_request`, `end.message`"
+    ),
+    Slot.TYPED: (
+        "`inputs` of `connector`, `uses` and `code`, an input's `value`, `each.over`, `review.findings` and `verdict`,"
+        " labels and logins of `notify`; a string that is one template keeps the value's type"
+    ),
     Slot.COMMAND: "text of `run` and `exec`",
     Slot.ARGV: "`run` and `exec` as a list",
-    Slot.ENVIRONMENT: "`env` of `run` and `exec`",
-    Slot.CONDITION: "`when` of steps and routes: CEL, see [Order and routing](#order-and-routing)",
-    Slot.FIXED: "every other value",
+    Slot.ENVIRONMENT: "`env` of `run`, `exec` and `code`",
+    Slot.RESOURCE: "`headers` and `env` of a resource",
+    Slot.CONDITION: "`when`, `switch`, `until`: CEL, see [Order and routing](configuration.md#order-and-routing)",
+    Slot.FIXED: "every other value, and the body of `code`",
 }
 
 
@@ -224,6 +234,9 @@ _OWN_FIELDS = {
     "params": "the workflow's own params",
     "inputs": "the workflow's own inputs",
     "ctx": "keys of the run context, see [The run context](#the-run-context)",
+    "item": "the element of `each`, or a path into it; also under the name that `each.as` gives it",
+    "resources": "`description`, `url`, `webhook`, and what its `public` has",
+    "secrets": "a secret of the operator's store, by its name",
 }
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bot.errors import ConfigurationError, UserError
 from bot.model.role import Role
-from bot.workflows import AgentStep, Budget, ExecInput, RunStep, builtin_files, check, load
-from tests.workflows.yaml_cases import BOT, configured, findings, marked, only, place
+from bot.workflows import AgentStep, Budget, RunStep, builtin_files, check, load
+from tests.workflows.yaml_cases import BOT, configured, exec_input, findings, marked, only, place
 
 SMALLEST = """\
 version: 1
@@ -177,8 +177,8 @@ def test_the_kinds_own_values() -> None:
     assert (one.timeout, one.workspace, one.format, one.publish) == (1800, "none", "markdown", "final")
     assert (two.timeout, two.workspace, two.format, two.retry.max) == (600, "read", "text", 2)
     assert isinstance(three, AgentStep)
-    assert (three.workspace, three.inputs["i"].timeout, three.inputs["i"].max_bytes) == ("read", 60, 65536)
-    assert three.inputs["i"].required
+    assert (three.workspace, exec_input(three, "i").timeout, exec_input(three, "i").max_bytes) == ("read", 60, 65536)
+    assert exec_input(three, "i").required
 
 
 def test_commands_as_they_are_started() -> None:
@@ -194,8 +194,8 @@ def test_commands_as_they_are_started() -> None:
     assert argv.argv(scope).argv == ("make", "a b")
     assert argv.command_text == "make ${{ params.base }}"
     assert isinstance(code, AgentStep)
-    assert code.inputs["argv"].argv(scope).argv == ("cat", "a b")
-    assert code.inputs["log"].environment(scope) == {"A": "b"}
+    assert exec_input(code, "argv").argv(scope).argv == ("cat", "a b")
+    assert exec_input(code, "log").environment(scope) == {"A": "b"}
     assert code.task is not None
     assert code.task.render(scope).text == "Look at out"
 
@@ -205,7 +205,7 @@ def test_places_for_messages_at_run_time() -> None:
     steps = configured(FULL, coder="x").workflows["build"].steps
     code = steps[1]
     assert isinstance(code, AgentStep)
-    log: ExecInput = code.inputs["log"]
+    log = exec_input(code, "log")
     assert str(code.mark) == ".github/bot.yml line 46"
     assert str(log.mark) == ".github/bot.yml line 50"
     assert (log.mark.column, log.mark_of("timeout").column, log.mark_of("nothing").column) == (11, 41, 11)
@@ -277,8 +277,9 @@ def test_an_agent_with_a_dash_gives_an_id_with_an_underscore() -> None:
         ("version: ^1.0", "version"),
         ('version: ^"1"', "version"),
         ("version: 1\n^agnets: {}", "unknown_key"),
-        ("version: 1\n^extends: a/.github@main", "not_available"),
-        ("version: 1\n^resources: {}", "not_available"),
+        ("version: 1\nextends: ^a/.github@main", "extends"),
+        ("version: 1\nextends: ^a/tools@main", "extends"),
+        ("version: 1\nresources: {^a: {}}", "one_of"),
         ("version: 1\nhistory_comment_count: ^-1", "range"),
         ("version: 1\nhistory_comment_count: ^2.5", "type_mismatch"),
         ("version: 1\nhistory_comment_count: ^'5'", "type_mismatch"),

@@ -9,7 +9,7 @@ from bot.workflows import AgentStep, RunStep, builtin_files, check, load
 from bot.workflows.agent import PROVIDERS
 from bot.workflows.builtin import builtin_files as read_builtin
 from tests.generated import ROOT
-from tests.workflows.yaml_cases import BOT
+from tests.workflows.yaml_cases import BOT, exec_input
 
 EXAMPLES = sorted((ROOT / "config" / "examples").glob("*.yml"))
 
@@ -35,9 +35,9 @@ def test_the_answer_example_keeps_words_out_of_the_shell() -> None:
     step = load({BOT: text}).workflows["explain"].steps[0]
     assert isinstance(step, AgentStep)
     scope = {"issue": {"title": "$(rm -rf /)"}, "params": {"since": "1 day ago"}}
-    assert step.inputs["matches"].environment(scope) == {"WORDS": "$(rm -rf /)"}
-    assert "$(rm" not in "".join(step.inputs["matches"].argv(scope).argv)
-    assert step.inputs["recent_changes"].argv(scope).argv[-1] == "1 day ago"
+    assert exec_input(step, "matches").environment(scope) == {"WORDS": "$(rm -rf /)"}
+    assert "$(rm" not in "".join(exec_input(step, "matches").argv(scope).argv)
+    assert exec_input(step, "recent_changes").argv(scope).argv[-1] == "1 day ago"
 
 
 def test_the_test_example_takes_a_target() -> None:

@@ -96,3 +96,69 @@ def test_patterns_are_matched_in_linear_time() -> None:
     assert "look-around" in pattern_fault("(?=a)")
     with pytest.raises(ValueError, match="backreferences"):
         search(r"(a)\1", "aa")
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("docs/spec.md", "docs/spec.md"),
+        (" ./docs//spec.md ", "docs/spec.md"),
+        ("docs/Spec of May.md", "docs/Spec of May.md"),
+        (
+            "https://github.com/user-attachments/files/1/spec.pdf",
+            "https://github.com/user-attachments/files/1/spec.pdf",
+        ),
+        (
+            "[my spec.pdf](https://github.com/user-attachments/files/1/x.pdf)",
+            "https://github.com/user-attachments/files/1/x.pdf",
+        ),
+        (
+            "![image](https://github.com/user-attachments/assets/12-3)",
+            "https://github.com/user-attachments/assets/12-3",
+        ),
+    ],
+)
+def test_a_file_is_an_attachment_or_a_path(text: str, source: str) -> None:
+    """The address alone, as GitHub writes it into the text, or a path from the repository's root."""
+    assert bind({"spec": Declared(type="file")}, {"spec": text}).values == {"spec": source}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/etc/passwd", "../x", "a/../../x", "a\\b", ".git/config", "./.git", ".", "a\nb", "x" * 1025, "ftp://a/b",
+     "file:///etc/passwd", "https://a b", "https://github.com/" + "x" * 2001],
+)  # fmt: skip
+def test_what_is_neither_is_refused(text: str) -> None:
+    """Class `file`, whatever is wrong with it."""
+    (violation,) = bind({"spec": Declared(type="file")}, {"spec": text}).violations
+    assert (violation.name, violation.kind) == ("spec", "file")
+
+
+def test_a_secret_is_never_taken_from_a_comment() -> None:
+    """Everybody can read a comment; elsewhere it is the name of a secret."""
+    declared = {"key": Declared(type="secret", required=False), "other": Declared(type="secret", default="NPM_TOKEN")}
+    (violation,) = bind(declared, {"key": "ABC"}, by_comment=True).violations
+    assert (violation.name, violation.kind) == ("key", "unknown_input")
+    assert bind(declared, {"key": "ABC"}).values == {"key": "ABC", "other": "NPM_TOKEN"}
+    assert bind(declared, {}, by_comment=True).values == {"other": "NPM_TOKEN"}
+    (violation,) = bind(declared, {"key": "a-b"}).violations
+    assert violation.kind == "type_mismatch"
+    (violation,) = bind({"key": Declared(type="secret")}, {}, by_comment=True).violations
+    assert violation.kind == "missing_required"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "text", "accept": (".csv",)},
+        {"type": "file", "accept": ("csv",)},
+        {"type": "file", "accept": ("*/*",)},
+        {"type": "file", "default": "../x"},
+        {"type": "file", "pattern": "x"},
+        {"type": "secret", "default": "a b"},
+    ],
+)
+def test_declarations_of_files_and_secrets(fields: dict[str, Any]) -> None:
+    """`accept` is of files and names kinds of them; a default has to fit."""
+    with pytest.raises(ValueError):
+        Declared(**fields)

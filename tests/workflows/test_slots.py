@@ -19,7 +19,7 @@ SAMPLES = {
     "loop": "loop.index",
     "artifacts": "artifacts.a.uri",
     "agent": "agent.name",
-    "resources": "resources.x",
+    "resources": "resources.x.url",
     "secrets": "secrets.X",
 }
 EVENT = {"trigger", "issue", "run", "params", "agent", "loop", "inputs"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.finding import Finding
-from bot.workflows import Configuration, check, load
+from bot.workflows import AgentStep, Configuration, ExecInput, check, load
 
 BOT = ".github/bot.yml"
 
@@ -32,3 +32,10 @@ def marked(text: str) -> tuple[str, tuple[int, int]]:
 
 def configured(text: str, **files: str) -> Configuration:
     return load({BOT: text, **{f".github/bot/prompts/{name}.md": one for name, one in files.items()}})
+
+
+def exec_input(step: AgentStep, name: str) -> ExecInput:
+    """An input of a step that is a command."""
+    found = step.inputs[name]
+    assert isinstance(found, ExecInput)
+    return found

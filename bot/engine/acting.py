@@ -1,0 +1,132 @@
+"""Steps that act on GitHub, on a resource, or run the author's code: their values filled, then handed to `steps`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.engine.around import Place, Surroundings
+from bot.engine.terms import Begun, Terms
+from bot.errors import UserError
+from bot.model.outcome import Outcome
+from bot.steps import (
+    branch_name,
+    perform_code,
+    perform_connector,
+    perform_notify,
+    perform_pull_request,
+    perform_review,
+    read_diff,
+)
+from bot.workflows.github_steps import Notice, NotifyStep, PullRequestStep, ReviewStep
+from bot.workflows.step import CodeStep, ConnectorStep
+from bot.workflows.values import fill
+
+#: bytes of a connector's arguments
+ARGUMENTS_MAX = 8 * 1024 * 1024
+
+
+class Acting:
+    """One attempt of a step that is no agent's and no command's."""
+
+    def __init__(self, around: Surroundings, terms: Terms, begun: Begun, place: Place) -> None:
+        self._around, self._terms, self._begun, self._place = around, terms, begun, place
+        self._scope = place.scope
+
+    async def code(self, step: CodeStep, seconds: float) -> Outcome:
+        """Run the body with its inputs as variables."""
+        return await perform_code(
+            step.code,
+            fill(step, ("inputs",), step.inputs, self._scope).value,
+            cwd=self._place.workspace.path,
+            env={**self._place.env, **self._around.environment(environment_of(step, self._scope))},
+            timeout=seconds,
+            sandbox=self._around.bench.sandbox,
+            where=str(step.mark),
+            name=step.id,
+            readable=self._place.readable,
+        )
+
+    async def connector(self, step: ConnectorStep, seconds: float) -> Outcome:
+        """Call the tool."""
+        opened = self._around.opened(step.connector.resource)
+        return await perform_connector(
+            step.id,
+            opened,
+            step.connector.tool,
+            fill(step, ("inputs",), step.inputs, self._scope).value,
+            cwd=self._place.workspace.path,
+            env=self._around.environment(opened.env),
+            timeout=seconds,
+            sandbox=self._around.bench.sandbox,
+            reach=self._around.reach,
+            redact=self._around.bench.redact,
+        )
+
+    def notify(self, step: NotifyStep) -> Outcome:
+        """What is to be told, and done."""
+        notice = step.notify
+        labels = notice.labels
+        return perform_notify(
+            comment=self._said(notice, "comment", notice.comment),
+            labels=None
+            if labels is None
+            else {key: fill(labels, (key,), getattr(labels, key), self._scope).value for key in ("add", "remove")},
+            assign=fill(notice, ("assign",), notice.assign, self._scope).value,
+            close=notice.close,
+            webhook=None
+            if notice.webhook is None
+            else {
+                "resource": notice.webhook.resource,
+                "body": fill(notice.webhook, ("body",), notice.webhook.body, self._scope).value,
+            },
+        )
+
+    def _said(self, notice: Notice, key: str, text: str) -> str:
+        return notice.template(key).render(self._scope).text if text else ""
+
+    async def review(self, step: ReviewStep) -> Outcome:
+        """The findings, held against the diff."""
+        wanted = step.review
+        found = await self._around.reviewed()
+        return perform_review(
+            fill(wanted, ("findings",), wanted.findings, self._scope).value,
+            wanted.template("body").render(self._scope).text if wanted.body else "",
+            fill(wanted, ("verdict",), wanted.verdict, self._scope).value
+            if "verdict" in wanted.model_fields_set
+            else None,
+            diff=read_diff(found.diff.text),
+            known=found.known,
+            head_sha=found.diff.head_sha,
+            allow=wanted.allow,
+            blob_url=found.blob_url,
+        )
+
+    async def pull_request(self, step: PullRequestStep) -> Outcome:
+        """The pull request of this thread's branch."""
+        wanted, thread = step.pull_request, self._begun.rows.thread
+        if thread.is_pull_request:
+            message = "this thread is a pull request already"
+            raise UserError("pull_request_branch", message, "Use `pull_request` in a workflow for issues.")
+        issue: dict[str, Any] = self._begun.rows.dispatch.issue
+        return await perform_pull_request(
+            title=wanted.template("title").render(self._scope).text,
+            body=wanted.template("body").render(self._scope).text if wanted.body else "",
+            draft=wanted.draft,
+            base=wanted.base or thread.default_branch,
+            branch=branch_name(BRANCH_PREFIX, thread.number, str(issue.get("title", ""))),
+            issue=thread.number,
+            remote=await self._around.remote(),
+        )
+
+
+#: before the name of every branch of ours; `workspace.branch_prefix` sets another
+BRANCH_PREFIX = "bot/"
+
+
+def environment_of(step: CodeStep, scope: Any) -> dict[str, str | None]:
+    """What `env:` names, rendered. Raises `UserError` (`template_undefined`, `command_value`)."""
+    names: dict[str, str | None] = dict(step.env)
+    for path, template in step.templates():
+        if path[0] == "env":
+            names[str(path[1])] = template.render(scope).text
+    return names
