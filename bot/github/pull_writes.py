@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import httpx
+
 from bot.github import parse, parse_pull
 from bot.github.channel import Channel, read
 from bot.github.tokens import Purpose
@@ -53,6 +55,25 @@ class PullWrites:
         response = await self._channel.write("POST", path, kind="create_review", json=json, pull_request=True)
         return read(response, lambda data: parse.comment(data, "review"))
 
+    async def newest_reviews(self, number: int) -> tuple[Comment, ...]:
+        """The submitted reviews of a pull request on the last two pages of a hundred, oldest first.
+
+        GitHub lists them oldest first and in no other order.
+        """
+        first = await self._reviews(number, 1)
+        last = _last_page(first)
+        found: list[Comment] = []
+        for page in range(max(1, last - 1), last + 1):
+            response = first if page == 1 else await self._reviews(number, page)
+            found += read(response, _submitted)
+        return tuple(found)
+
+    async def _reviews(self, number: int, page: int) -> httpx.Response:
+        params = {"per_page": 100, "page": page}
+        return await self._channel.get(
+            f"/pulls/{number}/reviews", kind="reviews", params=params, purposes=(Purpose.READ_PULL,)
+        )
+
     async def comments_of_review(self, number: int, review_id: int) -> tuple[Comment, ...]:
         """The comments that came with a review, oldest first; at most 300."""
         found: list[Comment] = []
@@ -72,6 +93,22 @@ def _remark(one: Remark) -> dict[str, Any]:
     if one.start_line is not None:
         json |= {"start_line": one.start_line, "start_side": one.side}
     return json
+
+
+def _last_page(response: httpx.Response) -> int:
+    """From `Link`, which the only page has not."""
+    try:
+        number = httpx.URL(response.links.get("last", {}).get("url", "")).params.get("page", "")
+    except httpx.InvalidURL:
+        return 1
+    return int(number) if number.isdecimal() else 1
+
+
+def _submitted(data: Any) -> list[Comment]:
+    """One that is still being written has no time, and is nobody's business."""
+    if not isinstance(data, list):
+        raise parse.Unreadable("reviews: not a list")
+    return [parse.comment(item, "review") for item in data if item.get("submitted_at")]
 
 
 def _review_comments(data: Any) -> list[Comment]:

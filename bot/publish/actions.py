@@ -51,7 +51,7 @@ class ActionPort(Protocol):
         self, number: int, *, head_sha: str, body: str, event: str, remarks: Sequence[Remark]
     ) -> Comment: ...
 
-    async def reviews(self, number: int) -> tuple[Comment, ...]: ...
+    async def newest_reviews(self, number: int) -> tuple[Comment, ...]: ...
 
     async def comments_of_review(self, number: int, review_id: int) -> tuple[Comment, ...]: ...
 
@@ -78,16 +78,13 @@ class ThreadActions:
 
     async def _labels(self, act: Act) -> Made:
         port, number, on_pull = self._port(act.thread), act.thread.number, act.thread.is_pull_request
-        added, removed = [str(name) for name in act.payload.get("add", ())], []
-        calls = 0
+        added, removed = ([str(name) for name in act.payload.get(key, ())] for key in ("add", "remove"))
         if added:
-            calls += 1
             await port.add_labels(number, added, pull_request=on_pull)
-        for name in act.payload.get("remove", ()):
-            calls += 1
-            if await port.remove_label(number, str(name), pull_request=on_pull):
-                removed.append(str(name))
-        return Made({"added": added, "removed": removed}, calls=max(calls, 1))
+        for name in removed:
+            await port.remove_label(number, name, pull_request=on_pull)
+        # what holds now, so that it is the same whichever try succeeded
+        return Made({"added": added, "removed": removed}, calls=max(bool(added) + len(removed), 1))
 
     async def _assign(self, act: Act) -> Made:
         """GitHub leaves out, silently, whom it cannot assign; nobody at all assigned is a failure."""
@@ -156,7 +153,7 @@ class ThreadActions:
         """Our review by its marker; the oldest of them has its comments read."""
         thread = act.thread
         ours = []
-        for review in await self._port(thread).reviews(thread.number):
+        for review in await self._port(thread).newest_reviews(thread.number):
             mark = self._marker.find(review.body, repository_id=thread.repository_id, thread=thread.number)
             if mark is not None and str(mark.slot) == act.row.slot and self._mine(review):
                 ours.append(review)

@@ -27,8 +27,9 @@ from bot.model.state import OutboxState
 from bot.publish.pace import Pace
 from bot.publish.performer import UNSURE, Act, Found, Performer, Undone
 from bot.store import Session, Store, outbox
-from bot.store.outbox import CONTENT, ELSEWHERE, Saying
+from bot.store.outbox import Saying
 from bot.store.tables import Outbox, Thread
+from bot.store.turn import CONTENT, ELSEWHERE
 
 _log = log.get("publish")
 

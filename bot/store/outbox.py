@@ -8,16 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import update
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+from sqlmodel import Session, col, func, select
 
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store import posts
 from bot.store.database import ring
-from bot.store.posts import OPEN
-from bot.store.tables import Outbox, Run, Thread
+from bot.store.tables import Outbox, Thread
+from bot.store.turn import turn
 
 #: what goes first when several are due
 PRIORITY = {
@@ -36,10 +35,6 @@ PRIORITY = {
 LASTING = frozenset({"index", "status"})
 #: what is said and may be said again with another text; everything else is an action, done once
 SAID = frozenset({"comment", "reaction"})
-#: what makes content that people are notified of, which GitHub bounds by itself
-CONTENT = frozenset({"comment", "review", "pull_request"})
-#: what is no call to GitHub, so that its pace does not matter
-ELSEWHERE = frozenset({"webhook", "dispatch"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,46 +127,10 @@ def claim(
     order it was asked for. Nothing that goes to GitHub is taken of
     installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
-    earlier = aliased(Outbox)
-    holds = and_(
-        col(earlier.thread_id) == col(Outbox.thread_id),
-        col(earlier.action) == "comment",
-        col(earlier.state).in_(OPEN),
-        col(earlier.priority) == 0,
-        or_(
-            col(earlier.sequence) < col(Outbox.sequence),
-            and_(col(earlier.sequence) == col(Outbox.sequence), col(earlier.id) < col(Outbox.id)),
-        ),
-        col(earlier.sequence) > 0,
-    )
-    before = aliased(Outbox)
-    asked_before = and_(
-        col(before.attempt_id) == col(Outbox.attempt_id),
-        col(before.state).in_(OPEN),
-        col(before.id) < col(Outbox.id),
-    )
-    ending = and_(
-        col(Run.thread_id) == col(Outbox.thread_id),
-        col(Run.cancelled_by).is_not(None),
-        col(Run.ended_at).is_(None),
-        col(Run.sequence) < col(Outbox.sequence),
-    )
     row = session.exec(
         select(Outbox)
         .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(
-            or_(col(Outbox.action).in_(ELSEWHERE), col(Thread.installation_id).not_in(silent)),
-            or_(col(Outbox.action).not_in(CONTENT), col(Thread.installation_id).not_in(no_content)),
-            Outbox.state == OutboxState.PENDING,
-            or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
-            or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
-            or_(
-                Outbox.action != "comment",
-                Outbox.priority != 0,
-                Outbox.sequence == 0,
-                and_(not_(exists(select(earlier.id).where(holds))), not_(exists(select(Run.id).where(ending)))),
-            ),
-        )
+        .where(*turn(now, silent, no_content))
         .order_by(col(Outbox.priority), col(Outbox.id))
         .limit(1)
     ).first()

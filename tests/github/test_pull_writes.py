@@ -94,6 +94,24 @@ async def test_the_comments_of_a_review() -> None:
     assert [request.url.params["page"] for request in server.sent("GET", path)] == ["1", "2"]
 
 
+@pytest.mark.parametrize(("last", "pages"), [(None, [1]), (2, [1, 2]), (5, [1, 4, 5])])
+async def test_the_newest_reviews(last: int | None, pages: list[int]) -> None:
+    """GitHub lists the oldest first; one that is still being written is left out."""
+    server = FakeGitHub()
+    path = f"{PULLS}/4/reviews"
+    link = {"link": f'<https://api.github.test{path}?page={last}>; rel="last"'} if last else {}
+
+    def page(request: httpx.Request) -> httpx.Response:
+        number = int(request.url.params["page"])
+        draft = {**REVIEW, "id": number * 10 + 1, "state": "PENDING", "submitted_at": None}
+        return answer([{**REVIEW, "id": number * 10}, draft], 200, **link)
+
+    server.on("GET", path, page)
+    found = await make_client(server).newest_reviews(4)
+    assert [one.id for one in found] == [number * 10 for number in pages[-2:]]
+    assert [int(request.url.params["page"]) for request in server.sent("GET", path)] == pages
+
+
 async def test_comments_that_are_no_list() -> None:
     server = FakeGitHub()
     server.on("GET", f"{PULLS}/4/reviews/5/comments", answer({"message": "x"}))

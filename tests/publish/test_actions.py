@@ -54,7 +54,7 @@ async def test_labels_come_and_go(made: Stage) -> None:
     await made.sender().sweep()
     assert labels(made) == ["bug", "crash", "old"]
     row = await made.row(row_id)
-    assert (row.state, row.outcome) == (OutboxState.POSTED, {"added": ["bug", "crash"], "removed": ["new"]})
+    assert (row.state, row.outcome) == (OutboxState.POSTED, {"added": LABELS["add"], "removed": LABELS["remove"]})
 
 
 async def test_labels_of_a_pull_request(made: Stage) -> None:
