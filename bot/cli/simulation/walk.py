@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.cli.local import keep
+from bot.cli.local import ThreadFile, keep
 from bot.cli.simulation.answers import Answers
 from bot.cli.simulation.made_up import Wanted, answer, made_up, performed
 from bot.cli.simulation.prompts import Prompts
+from bot.cli.simulation.quiet import Quiet
 from bot.cli.simulation.reason import why
 from bot.cli.simulation.report import Asked, Prompt, Report, Visit
 from bot.engine import commit
@@ -46,10 +47,13 @@ class Endless(Exception):
     """The walk came to no end; the message says where it was given up."""
 
 
-async def walk(configuration: Configuration, workflow: Workflow, rows: RunRows, prompts: Prompts, answers: Answers) -> Report:
-    """Go through a run whose rows are `rows` until it ends.
+async def walk(
+    configuration: Configuration, workflow: Workflow, rows: RunRows, file: ThreadFile, answers: Answers, root: Path | None
+) -> Report:
+    """Go through a run whose rows are `rows`, on the thread of `file`, until it ends.
 
-    Raises `Endless` where it does not, `UserError` for answers that no gate takes.
+    `root` is the repository whose files `file` inputs read. Raises `Endless` where there is no end, `UserError` for
+    answers that no gate takes.
     """
     names = {name for name, _ in _steps(configuration, workflow)}
     answers.check({*names, *(name.rpartition("/")[2] for name in names)})
@@ -57,7 +61,11 @@ async def walk(configuration: Configuration, workflow: Workflow, rows: RunRows, 
     with folder as place:
         store = open_store(f"sqlite:///{Path(place) / 'run.db'}")
         try:
-            return await _Walk(store, configuration, workflow, rows, prompts, answers).go()
+            handles = configuration.bot.mention or ("bot",)
+            now = rows.dispatch.created_at
+            thread = await file.snapshot(configuration.bot.history_comment_count, handles, now)
+            around = Quiet(configuration, file, thread, store, f"@{handles[0]}")
+            return await _Walk(store, configuration, workflow, rows, around, answers, root).go()
         finally:
             await store.close()
 
@@ -87,11 +95,12 @@ class _Walk:
         configuration: Configuration,
         workflow: Workflow,
         rows: RunRows,
-        prompts: Prompts,
+        around: Quiet,
         answers: Answers,
+        root: Path | None,
     ) -> None:
         self._store, self._configuration, self._workflow = store, configuration, workflow
-        self._rows, self._prompts, self._answers = rows, prompts, answers
+        self._rows, self._answers = rows, answers
         self._run_id = rows.run.id
         self._now = rows.dispatch.created_at
         self._ends: list[End] = []
@@ -106,6 +115,7 @@ class _Walk:
             lambda _session, _rows, end: self._ends.append(end),
             lambda *_: None,
         )
+        self._prompts = Prompts(around, self._terms, root)
 
     async def go(self) -> Report:
         await self._store.write(lambda session: keep(session, self._rows))
@@ -136,9 +146,11 @@ class _Walk:
         entry = self._answers.take(*_aliases(name))
         note.given = entry is not None
         try:
-            note.prompt, note.warnings = await self._prompts.of(begun)
+            note.prompt, note.warnings, certain = await self._prompts.of(begun)
         except UserError as error:
             return Performed(Failed(error.code, error.message, error.hint, stderr=error.detail))
+        if certain is not None:
+            return Performed(certain)
         workflow = begun.level.workflow
         wanted = self._wanted.setdefault(workflow.called, Wanted.of(workflow, self._configuration.agents))
         return performed(step, entry, made_up(step, wanted, workflow))
