@@ -33,7 +33,8 @@ from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
 from bot.store.tables import Thread
-from bot.web import health
+from bot.web import gates, health
+from bot.web.access import Access
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
@@ -289,13 +290,15 @@ def serve(
 
 
 def attach(app: FastAPI, bot: Bot) -> None:
-    """Put the bot's routes on the application."""
+    """Put the bot's routes on the application, and the look at who asks around all of them."""
+    app.add_middleware(Access, password=bot.settings.dashboard_password)
     inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
     app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )
+    app.include_router(gates.router(bot.store, SystemClock()))
 
 
 def performers(github: GitHub, marker: Marker, identities: Identities) -> Mapping[str, Performer]:

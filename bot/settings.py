@@ -73,6 +73,12 @@ class Settings(BaseModel):
     network: Names = variable(
         "BOT_NETWORK", "hosts that steps and resources may reach (`*.example.org`; `*`: every one); else none", ()
     )
+    dashboard_password: str = variable(
+        "BOT_DASHBOARD_PASSWORD",
+        "bearer token of the API; without one only requests made on this machine are served there",
+        "",
+        secret=True,
+    )
     secrets_dir: Path | None = variable(
         "BOT_SECRETS_DIR", "secrets of repositories, as `<repository id>/<NAME>` or `owner-<owner id>/<NAME>`", None
     )
@@ -103,7 +109,7 @@ class Settings(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every secret value of the instance's own."""
-        single = (self.private_key, self.openai_key, self.anthropic_key)
+        single = (self.private_key, self.dashboard_password, self.openai_key, self.anthropic_key)
         return tuple(value for value in (*single, *self.webhook_secrets, *self.marker_keys) if value)
 
 

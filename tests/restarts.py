@@ -48,7 +48,7 @@ class Scene:
             await deliverer.settle()
             yield (
                 bot,
-                await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://bot.test")),
+                await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://localhost")),
             )
 
     def replies(self) -> list[str]:

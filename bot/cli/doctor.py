@@ -27,7 +27,7 @@ from bot.store import open_store
 from bot.workflows import builtin_files, check
 from bot.workspace import Git, Secrets, open_sandbox
 
-#: characters below which a webhook secret is no secret
+#: characters below which a secret is none
 SHORT_SECRET = 16
 Level = Literal["ok", "warn", "fail"]
 _SIGNS: dict[Level, tuple[str, str]] = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
@@ -99,6 +99,7 @@ async def _look(found: Settings, path: Path | None) -> list[Finding]:
     if short:
         said = f"BOT_GITHUB_WEBHOOK_SECRET has fewer than {SHORT_SECRET} characters and can be guessed"
         findings.append(Finding("warn", "webhook secret", said, "make one with `openssl rand -hex 32`"))
+    findings.append(_api(found))
     findings.append(await _database(found))
     findings.append(await _sandbox(found))
     findings.append(await _git())
@@ -121,6 +122,16 @@ def _model(found: Settings) -> Finding:
         return Finding("fail", "default model", f"{model}: {barred.message}", barred.hint)
     how = "as BOT_DEFAULT_MODEL says" if found.default_model else "the small model of the first provider with a key"
     return Finding("ok", "default model", f"{model} ({how}; it was not asked)")
+
+
+def _api(found: Settings) -> Finding:
+    """Who can use the API."""
+    if not found.dashboard_password:
+        return Finding("ok", "API", "no BOT_DASHBOARD_PASSWORD: only requests made on this machine are served")
+    if len(found.dashboard_password) < SHORT_SECRET:
+        said = f"BOT_DASHBOARD_PASSWORD has fewer than {SHORT_SECRET} characters and can be guessed"
+        return Finding("warn", "API", said, "make one with `openssl rand -hex 32`")
+    return Finding("ok", "API", "takes BOT_DASHBOARD_PASSWORD as a bearer token")
 
 
 async def _database(found: Settings) -> Finding:

@@ -61,9 +61,14 @@ class ThreadFile:
         """A person's role; read where the file does not say."""
         return self.roles.get(account.login, Role.READ)
 
-    async def snapshot(self, window: int, handles: tuple[str, ...]) -> ThreadSnapshot:
-        """The thread as it stands now, nothing left out after any anchor."""
-        now = datetime.now(UTC)
+    @property
+    def newest(self) -> datetime:
+        """When something was last said in it."""
+        return max([self.issue.updated_at, *(max(one.created_at, one.updated_at) for one in self.comments)])
+
+    async def snapshot(self, window: int, handles: tuple[str, ...], now: datetime | None = None) -> ThreadSnapshot:
+        """The thread as it stands at `now`, this moment if left out: nothing is left out after any anchor."""
+        now = now or datetime.now(UTC)
         pins = [PinnedComment(c, "local", now, role=Role.WRITE) for c in self.comments if c.id in self.pins]
         return await read_thread(
             _Reader(self),
@@ -98,9 +103,10 @@ def rows(
     params: Mapping[str, str],
     files: Mapping[str, str],
     inputs: Mapping[str, object] = MappingProxyType({}),
+    now: datetime | None = None,
 ) -> RunRows:
-    """The rows of one run, in memory only."""
-    now = datetime.now(UTC)
+    """The rows of one run that begins at `now`, this moment if left out; in memory only."""
+    now = now or datetime.now(UTC)
     repository, issue = file.repository, file.issue
     thread = Thread(
         repository_id=repository.id,

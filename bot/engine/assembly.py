@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bot.context import (
     RULES,
-    ExecInput,
     InputResult,
-    ReadInput,
     Request,
     RunFacts,
     Sources,
@@ -25,7 +23,7 @@ from bot.context import (
     select,
 )
 from bot.engine.delivered import Delivered
-from bot.errors import UserError
+from bot.engine.step_inputs import Environment, wanted_inputs
 from bot.model.context import Context
 from bot.model.role import Role
 from bot.model.thread import Account
@@ -36,10 +34,9 @@ from bot.workflows import Agent, Configuration, Workflow
 from bot.workflows.results import TAG
 from bot.workflows.step import AgentStep, AskingStep, ClassifyStep
 from bot.workflows.step_inputs import ExecInput as DeclaredExec
-from bot.workflows.step_inputs import FileInput, StepInput, ThreadInput, ValueInput
+from bot.workflows.step_inputs import StepInput
 from bot.workspace import Sandbox, Workspace
 
-Environment = Callable[[Mapping[str, str | None]], dict[str, str]]
 RoleOf = Callable[[Account], Awaitable[Role]]
 #: where a step's inputs are read, for what it may see
 SourcesOf = Callable[[WindowPolicy], Sources]
@@ -157,7 +154,7 @@ async def gathered(
 ) -> tuple[InputResult, ...]:
     """A step's inputs, computed now. Raises `UserError` where a required one fails."""
     return await gather(
-        [_input(name, each, scope, resolve) for name, each in inputs.items()],
+        wanted_inputs(inputs, scope, resolve),
         sources=sources,
         sandbox=bench.sandbox,
         workspace=workspace.path,
@@ -214,49 +211,4 @@ def _request(rows: RunRows) -> Request:
         dispatch.request,
         f"{what} by {dispatch.actor} ({role})",
         "writer" if role.at_least(Role.WRITE) else "reader",
-    )
-
-
-def _input(name: str, each: StepInput, scope: Mapping[str, object], resolve: Environment) -> ExecInput | ReadInput:
-    where = str(each.mark)
-    match each:
-        case DeclaredExec():
-            return _exec_input(name, each, scope, resolve)
-        case ValueInput():
-            value, missing = None, None
-            try:
-                value = each.filled(scope).value
-            except UserError as error:
-                missing = error
-            return ReadInput(
-                name, "value", where, each.required, each.max_bytes, value=value, type=each.type, missing=missing
-            )
-        case FileInput():
-            return ReadInput(name, "file", where, each.required, each.max_bytes, path=each.file)
-        case ThreadInput():
-            comments = each.thread.comments
-            return ReadInput(name, "thread", where, each.required, each.max_bytes, comments=comments)
-        case _:
-            return ReadInput(name, KINDS[each.KIND], where, each.required, each.max_bytes)
-
-
-#: sorts of inputs that have nothing of their own
-KINDS: Mapping[str, Literal["diff", "checks", "review_threads", "linked"]] = {
-    "diff": "diff",
-    "checks": "checks",
-    "review_threads": "review_threads",
-    "linked": "linked",
-}
-
-
-def _exec_input(name: str, each: DeclaredExec, scope: Mapping[str, object], resolve: Environment) -> ExecInput:
-    return ExecInput(
-        name=name,
-        argv=each.argv(scope).argv,
-        where=str(each.mark),
-        command=each.command_text,
-        timeout=each.timeout,
-        required=each.required,
-        max_bytes=each.max_bytes,
-        env=resolve(each.environment(scope)),
     )

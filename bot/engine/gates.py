@@ -13,10 +13,10 @@ from bot.model.ident import compact, digest
 from bot.model.outcome import Done, Failed, Outcome, Question, Wait
 from bot.model.state import GateState
 from bot.store.tables import Gate
-from bot.workflows.gate_steps import REJECT, AskStep, Back, FormQuestion, WaitStep
+from bot.workflows.gate_steps import APPROVE, REJECT, AskStep, Back, FormQuestion, WaitStep
 
-#: characters of a person's free text
-TEXT_MAX = 16_384
+#: what the answer of a gate has for our own records, which no step sees
+_RECORDED = frozenset({"channel", "at"})
 
 
 def asked(step: AskStep | WaitStep, scope: Mapping[str, Any], now: datetime) -> Outcome:
@@ -59,7 +59,8 @@ def _form(one: FormQuestion, scope: Mapping[str, Any]) -> dict[str, Any]:
 def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str | None) -> Gate:
     """The row of what is waited for. Its digest binds an answer to what was shown."""
     question = wait.question or Question("")
-    options = {"options": question.options, "questions": list(question.questions), "text": question.text}
+    labels = question.options or ({APPROVE: None, REJECT: None} if wait.what == "approval" else {})
+    options = {"options": labels, "questions": list(question.questions), "text": question.text}
     shown = compact({"question": question.question, "show": question.show, **options})
     return Gate(
         run_id=run_id,
@@ -67,76 +68,13 @@ def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str
         kind=wait.what,
         question=question.question,
         options={**options, "show": question.show, "event": wait.event, "on_timeout": question.on_timeout},
-        who=question.who,
+        # a call of a tool names nobody who may approve it: whoever runs the bot may
+        who=question.who or ({"dashboard": True} if wait.what == "approval" else {}),
         digest=digest(shown),
         deadline=wait.until,
         kept=kept,
         opened_at=now,
     )
-
-
-def taken(gate: Gate, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer held against what a gate asks, as it is kept. Raises `UserError` (`gate_answer`) for one that is none.
-
-    `answer` has `answer` (a label), `text`, or `answers` (a form's, by question id).
-    """
-    labels, text = tuple(gate.options.get("options", {})), str(answer.get("text") or "").strip()
-    label = answer.get("answer")
-    if len(text) > TEXT_MAX:
-        raise UserError("gate_answer", f"the text has more than {TEXT_MAX:,} characters", "Say it shorter.")
-    if label is not None and label not in labels:
-        known = ", ".join(f"`{one}`" for one in labels)
-        raise UserError("gate_answer", f"`{label}` is no option", f"Options: {known}." if known else "It has none.")
-    questions = gate.options.get("questions", [])
-    if questions:
-        answers = _answers(questions, answer.get("answers") or {})
-        return {"answers": answers, "questions": {one["id"]: one["question"] for one in questions}, "text": text}
-    if label is None and not (gate.options.get("text") and text):
-        known = ", ".join(f"`{one}`" for one in labels) or "free text"
-        raise UserError("gate_answer", "there is no answer", f"It takes {known}.")
-    return {"answer": label, "text": text}
-
-
-def _answers(questions: list[dict[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
-    wrong = [f"`{key}` is no question" for key in given if key not in {one["id"] for one in questions}]
-    for one in questions:
-        value = given.get(one["id"])
-        if value is None or (isinstance(value, str) and not value.strip()):
-            if one["required"]:
-                wrong.append(f"`{one['id']}` needs an answer")
-            continue
-        fit = _fits(one, value)
-        if fit is None:
-            wanted = " or ".join(one["options"]) if one["type"] == "enum" else f"a {one['type']}"
-            wrong.append(f"`{one['id']}` takes {wanted}")
-        else:
-            answers[one["id"]] = fit
-    if wrong:
-        raise UserError("gate_answer", "; ".join(wrong), "Answer every question that needs it.")
-    return answers
-
-
-def _fits(question: Mapping[str, Any], value: Any) -> Any:
-    """The value as its type; None where it is none."""
-    match question["type"]:
-        case "text":
-            return value if isinstance(value, str) and len(value) <= TEXT_MAX else None
-        case "bool":
-            words = {"true": True, "yes": True, "false": False, "no": False}
-            return value if isinstance(value, bool) else words.get(str(value).strip().lower())
-        case "enum":
-            return value if value in question["options"] else None
-        case _:
-            if isinstance(value, bool):
-                return None
-            try:
-                number = float(value)
-            except (TypeError, ValueError):
-                return None
-            if number != number or number in (float("inf"), float("-inf")):
-                return None
-            return int(number) if number.is_integer() else number
 
 
 def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
@@ -156,7 +94,8 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
             return Failed("gate_timed_out", "nobody answered in time", hint)
         answer = {"answer": label, "text": "", "by": None}
     label, by = answer.get("answer"), answer.get("by")
-    who = f"@{by}" if by else "nobody in time"
+    # `operator` is a word of ours: whoever has that name on GitHub did not say it
+    who = "nobody in time" if not by else by if answer.get("channel") == "api" else f"@{by}"
     said = f"**{label}**" if label else "an answer"
     output = f"{who}: {said}" + (f"\n\n{answer['text']}" if answer.get("text") else "")
     if answer.get("answers"):
@@ -165,7 +104,7 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
     if label == REJECT and not step.options:
         message = f"{by or 'nobody'} said no" + (f": {answer['text']}" if answer.get("text") else "")
         return Failed("rejected", message, "", output=output, writes={LABEL: REJECT})
-    return Done(output=output, result={key: value for key, value in answer.items() if key != "channel"})
+    return Done(output=output, result={key: value for key, value in answer.items() if key not in _RECORDED})
 
 
 def reason_of(outcome: Outcome) -> str:

@@ -12,12 +12,15 @@ from bot.model.outcome import Done, Failed, Outcome, Usage
 from bot.runners.call import Call
 from bot.runners.demo_conclusion import QUOTE_CHARS, conclusion, inline, refusal
 from bot.runners.demo_prompt import Part, Reading, read
+from bot.runners.demo_result import made_up
 from bot.runners.providers import ModelName
 
 #: characters per token, as the bound on prompts counts them
 _CHARS = 4
 #: how many lines of a text are quoted
 QUOTE_LINES = 4
+#: characters of the prompt's end that a result is made from where nobody asked anything
+_LAST = 2000
 
 
 def answer(model: ModelName, call: Call) -> Outcome:
@@ -27,13 +30,15 @@ def answer(model: ModelName, call: Call) -> Outcome:
         near = get_close_matches(model.name, ("helper", "echo"), 1)
         hint = f"did you mean `demo:{near[0]}`?" if near else "there are `demo:helper` and `demo:echo`"
         return Failed("model_unavailable", f"there is no model `{model}`", hint, model=str(model))
-    output = write(read(call.prompt))
+    seen = read(call.prompt)
+    output = write(seen)
     sent = -(-(len(call.system) + len(call.prompt)) // _CHARS)
     usage = Usage(sent, -(-len(output) // _CHARS), 1, 0.0)
     if usage.tokens > call.limits.tokens:
         message = f"`{model}`: {usage.tokens} tokens are more than the limit of {call.limits.tokens}"
         return Failed("budget_exceeded", message, "raise the agent's `budget` or the run's limits", usage=usage)
-    return Done(output=output, usage=usage, model=str(model))
+    result = None if call.schema is None else made_up(call.schema, seen.request or call.prompt[-_LAST:])
+    return Done(output=output, result=result, usage=usage, model=str(model))
 
 
 def _echo(seen: Reading) -> str:

@@ -186,14 +186,12 @@ class Toolbox:
         key = tool.name, canonical(whole)
         if tool.pure and key in self._answers:
             return self._reply(tool, whole, "repeated", self._answers[key])
-        if not tool.pure:
-            # it may change what the others read, also where it fails half way
-            self._answers.clear()
         began = time.monotonic()
         answer = await self._answer(tool, whole)
         if tool.pure and not answer.failed:
             self._answers[key] = answer
         elif not tool.pure:
+            # it may have changed what the others read, also where it failed half way
             self._answers.clear()
         seconds = round(time.monotonic() - began, 3)
         for intent in answer.intents:

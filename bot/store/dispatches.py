@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.model.state import AttemptState, DispatchState, RunState, follow
+from bot.store import gates
 from bot.store.database import ring
 from bot.store.tables import Attempt, Dispatch, Frame, Run, Thread
 
@@ -86,6 +87,7 @@ def cancel(session: Session, run: Run, by: str, now: datetime) -> bool:
             attempt.state = follow(attempt.state, AttemptState.CANCELLED)
             attempt.ended_at = now
             session.add(attempt)
+    gates.cancel(session, run.id)
     session.add_all([run, dispatch])
     ring(session, "queue")
     return True

@@ -1,1 +1,1 @@
-"""Pages and JSON of the instance. Now: health; the dashboard and the API come with their issues."""
+"""Pages and JSON of the instance: health, and gates with their answers."""

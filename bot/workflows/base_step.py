@@ -31,6 +31,9 @@ def _publish(value: Any) -> Any:
 
 Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]
 
+#: the defaults of a step that was not told of any
+_UNSAID = Defaults()
+
 
 class BaseStep(Node):
     """What every kind has. What a kind has no key for is there all the same, with the value that then holds."""
@@ -46,7 +49,7 @@ class BaseStep(Node):
     when: ConditionText = Field(None, description="CEL; where it is false the step is skipped")
 
     _agent: Agent | None = PrivateAttr(default=None)
-    _defaults: Defaults = PrivateAttr(default_factory=Defaults)
+    _defaults: Defaults = PrivateAttr(default_factory=lambda: _UNSAID)
     _waits: bool = PrivateAttr(default=False)
 
     def settle(self, defaults: Defaults, agent: Agent | None = None, *, waits: bool = False) -> None:

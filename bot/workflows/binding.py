@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from posixpath import normpath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.workflows.call_steps import CodeStep
 from bot.workflows.code_body import check_body
 from bot.workflows.code_words import code_argument
 from bot.workflows.conditions import Condition
-from bot.workflows.document import Document, Path
+from bot.workflows.document import Document, Path, Spot
 from bot.workflows.each import Each
 from bot.workflows.evidence import Export
 from bot.workflows.findings import Findings, nearest
 from bot.workflows.mark import Mark
-from bot.workflows.node import Node
+from bot.workflows.node import Node, Place
 from bot.workflows.result import Result
 from bot.workflows.schema_files import compile_file
 from bot.workflows.slots import Slot
 from bot.workflows.template import Fault, Template, Token
+
+V = TypeVar("V")
 
 #: templates of one file and of the prompts it names
 TOKENS_IN_FILE_MAX = 1000
@@ -33,6 +36,24 @@ ENTRIES_BEFORE_MAX = 256
 def is_prompt_path(text: str) -> bool:
     """Whether a `prompt` names a file: one word that ends in `.md`."""
     return text.endswith(".md") and not any(character.isspace() for character in text)
+
+
+@cache
+def _fields(model: type[Node]) -> tuple[tuple[str, str, Slot], ...]:
+    """Of each field: its name, its key in the YAML, and the slot that its texts are."""
+    return tuple(
+        (name, field.alias or name, next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED))
+        for name, field in model.model_fields.items()
+    )
+
+
+def _with(kept: Mapping[Place, V], place: Place, value: V) -> Mapping[Place, V]:
+    """The mapping with one entry more; the empty one is shared by all mappings of the YAML."""
+    if not kept:
+        return {place: value}
+    assert isinstance(kept, dict)  # made above
+    kept[place] = value
+    return kept
 
 
 class Binding:
@@ -60,47 +81,64 @@ class Binding:
 
     def bind(self, node: Node, path: Path = ()) -> None:
         """Set marks and templates of `node`, which stands at `path`, and of everything in it."""
-        node._mark = self._document.key_mark(path)
-        each = getattr(node, "each", None)
+        self._bind(node, path, self._document.spot(path))
+
+    def _bind(self, node: Node, path: Path, spot: Spot) -> None:
+        file = self._document.file
+        node._mark = Mark(file, *(spot.key or (spot.line, spot.column)))
+        given = node.model_fields_set
+        marks: dict[Place, Mark] = {}
+        node._marks = marks
+        each = getattr(node, "each", None) if "each" in given else None
         around = self._items
         within = (*around, each.name) if isinstance(each, Each) else around
-        fields = type(node).model_fields
-        for name in fields:
-            if name not in node.model_fields_set:
+        for name, key, slot in _fields(type(node)):
+            if name not in given:
                 continue
-            field = fields[name]
-            key = field.alias or name
-            at = (*path, key) if self._document.has((*path, key)) else path  # a short form has no keys of its own
-            node._marks[key,] = self._document.mark(at)
-            slot = next((one for one in field.metadata if isinstance(one, Slot)), Slot.FIXED)
+            inner = spot.children.get(key)
+            # a short form has no keys of its own
+            at, here = ((*path, key), inner) if inner is not None else (path, spot)
+            marks[key,] = Mark(file, here.line, here.column)
+            value = getattr(node, name)
+            # most values are words, numbers, and nothing to look at
+            if value is None or isinstance(value, (bool, int, float)):
+                continue
+            if slot is Slot.FIXED and isinstance(value, str) and "${{" not in value:
+                continue
             self._items = around if key in _ONCE else within
-            self._value(node, getattr(node, name), at, (key,), slot)
+            self._value(node, value, at, (key,), slot, here, marks)
         self._items = around
         if isinstance(node, (Result, Export)) and node.file is not None:
             self._schema_file(node, node.file, (*path, "schema"))
         if isinstance(node, CodeStep):
             self._body(node, (*path, "code"))
 
-    def _value(self, node: Node, value: Any, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
+    def _value(
+        self, node: Node, value: Any, at: Path, within: Place, slot: Slot, spot: Spot, marks: dict[Place, Mark]
+    ) -> None:
         match value:
-            case Node():
-                node._parts.append(value)
-                self.bind(value, at)
-            case dict():
-                for key, item in value.items():
-                    node._marks[*within, key] = self._document.mark((*at, key))
-                    self._value(node, item, (*at, key), (*within, key), slot)
-            case tuple() | list():
-                inner = Slot.ARGV if slot is Slot.COMMAND else slot
-                for index, item in enumerate(value):
-                    node._marks[*within, index] = self._document.mark((*at, index))
-                    self._value(node, item, (*at, index), (*within, index), inner)
-                if inner is Slot.ARGV:
-                    self._argv(node, within, at)
             case str():
                 self._text(node, value, at, within, slot)
+            case Node():
+                node._parts = (*node._parts, value)
+                self._bind(value, at, spot)
+            case dict():
+                file = self._document.file
+                for key, item in value.items():
+                    here = spot.children.get(key, spot)
+                    marks[*within, key] = Mark(file, here.line, here.column)
+                    self._value(node, item, (*at, key), (*within, key), slot, here, marks)
+            case tuple() | list():
+                inner = Slot.ARGV if slot is Slot.COMMAND else slot
+                file = self._document.file
+                for index, item in enumerate(value):
+                    here = spot.children.get(index, spot)
+                    marks[*within, index] = Mark(file, here.line, here.column)
+                    self._value(node, item, (*at, index), (*within, index), inner, here, marks)
+                if inner is Slot.ARGV:
+                    self._argv(node, within, at)
 
-    def _text(self, node: Node, text: str, at: Path, within: tuple[str | int, ...], slot: Slot) -> None:
+    def _text(self, node: Node, text: str, at: Path, within: Place, slot: Slot) -> None:
         if slot is Slot.FIXED and "${{" not in text:
             return
         if self._findings.full or self._tokens > TOKENS_IN_FILE_MAX:
@@ -115,10 +153,11 @@ class Binding:
         self._parse(node, text, within, slot, place)
 
     def _parse(
-        self, node: Node, text: str, within: tuple[str | int, ...], slot: Slot, place: Callable[[int], Mark]
+        self, node: Node, text: str, within: Place, slot: Slot, place: Callable[[int], Mark]
     ) -> None:
         faults: list[Fault] = []
-        template = node._templates[within] = Template.parse(text, slot, faults, place, self._items)
+        template = Template.parse(text, slot, faults, place, self._items)
+        node._templates = _with(node._templates, within, template)
         before, self._tokens = self._tokens, self._tokens + len(template.references)
         if before <= TOKENS_IN_FILE_MAX < self._tokens:
             message = f"the file and its prompts have more than {TOKENS_IN_FILE_MAX} templates"
@@ -128,16 +167,16 @@ class Binding:
                 break
             self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
 
-    def _condition(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
+    def _condition(self, node: Node, text: str, at: Path, within: Place) -> None:
         faults: list[Fault] = []
         place = self._document.text_marks(at, text)
         condition = Condition.parse(text, faults, place)
         if condition is not None:
-            node._conditions[within] = condition
+            node._conditions = _with(node._conditions, within, condition)
         for fault in faults[:1]:
             self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
 
-    def _prompt_file(self, node: Node, text: str, at: Path, within: tuple[str | int, ...]) -> None:
+    def _prompt_file(self, node: Node, text: str, at: Path, within: Place) -> None:
         found = self._file(text, at, ".md", "add the file, or write the prompt here")
         if found is None:
             return
@@ -172,7 +211,7 @@ class Binding:
             return None
         return self._names.get(file, file), source
 
-    def _argv(self, node: Node, within: tuple[str | int, ...], at: Path) -> None:
+    def _argv(self, node: Node, within: Place, at: Path) -> None:
         """A value may be an argument, but neither the program nor the code that a program is given."""
         entries = [template for path, template in node.templates() if path[:-1] == within]
         words = [entry.text for entry in entries[:ENTRIES_BEFORE_MAX]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.workflows.mark import Mark
 
@@ -42,8 +43,7 @@ class Reference:
         return ".".join(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     kind: str
     text: str
     offset: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from bot.workflows.mark import Mark
@@ -13,6 +14,9 @@ from bot.workflows.mark import Mark
 Path = tuple[str | int, ...]
 
 _OPENING = re.compile(r"\$\{\{")
+
+
+_CHILDLESS: Mapping[str | int, Spot] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -24,7 +28,8 @@ class Spot:
     start: int
     end: int
     key: tuple[int, int] | None = None
-    children: dict[str | int, Spot] = field(default_factory=dict)
+    #: none for a scalar
+    children: Mapping[str | int, Spot] = field(default_factory=lambda: _CHILDLESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,9 @@ class Document:
             spot = child
         return spot, True
 
-    def has(self, path: Path) -> bool:
-        """Whether something was written at `path`."""
-        return self._spot(path)[1]
+    def spot(self, path: Path) -> Spot:
+        """Where the value at `path` stands, or the nearest above it; for a walk down, which need not begin anew."""
+        return self._spot(path)[0]
 
     def value(self, path: Path) -> tuple[int, int]:
         """Line and column of the value at `path`; of the nearest value above it where there is none."""

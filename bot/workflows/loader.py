@@ -50,6 +50,7 @@ class _Open:
     value: Any
     spot: Spot
     anchor: str | None
+    children: dict[str | int, Spot]
     size: int = 1
     height: int = 1
     key: str | None = None
@@ -111,7 +112,10 @@ class _Composer:
             self._bad_tag(event)
         if event.anchor is not None:
             self.anchors.pop(event.anchor, None)
-        self.open.append(_Open(empty, self._spot(event), event.anchor))
+        spot = self._spot(event)
+        children: dict[str | int, Spot] = {}
+        spot.children = children
+        self.open.append(_Open(empty, spot, event.anchor, children))
 
     def _scalar(self, event: Any) -> None:
         try:
@@ -145,7 +149,7 @@ class _Composer:
             hint = "write the keys out, or use an alias for a whole value"
             self.findings.error(mark, "yaml_merge", "merge keys (`<<`) are no part of YAML 1.2", hint)
         elif value in owner.value:
-            line = (owner.spot.children[value].key or (0, 0))[0]
+            line = (owner.children[value].key or (0, 0))[0]
             hint = f"it stands in line {line} already; keep one of the two"
             self.findings.error(mark, "yaml_duplicate_key", f"the key `{value}` stands twice in one mapping", hint)
         else:
@@ -183,7 +187,7 @@ class _Composer:
         owner.size += size
         owner.height = max(owner.height, height + 1)
         if isinstance(owner.value, list):
-            owner.spot.children[len(owner.value)] = spot
+            owner.children[len(owner.value)] = spot
             owner.value.append(value)
             return
         key, owner.key = owner.key, None
@@ -191,7 +195,7 @@ class _Composer:
         if not owner.drop:
             spot.key = owner.key_at
             owner.value[key] = value
-            owner.spot.children[key] = spot
+            owner.children[key] = spot
 
     def _bad_key(self, event: Any, what: str) -> _Stop:
         hint = (

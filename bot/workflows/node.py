@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, WithJsonSchema
@@ -124,6 +125,13 @@ Duration = Annotated[
 ]
 
 
+#: a field, or an entry of it: `("prompt",)`, `("env", "NAME")`, `("run", 0)`
+Place = tuple[str | int, ...]
+
+_NOWHERE = Mark("")
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
 class Node(BaseModel):
     """A mapping of the YAML. `mark` is where it stands; templates in its fields are parsed when it is loaded."""
 
@@ -134,11 +142,12 @@ class Node(BaseModel):
     #: keys that are part of the language and come with a later version
     LATER: ClassVar[frozenset[str]] = frozenset()
 
-    _mark: Mark = PrivateAttr(default_factory=lambda: Mark(""))
-    _marks: dict[tuple[str | int, ...], Mark] = PrivateAttr(default_factory=dict)
-    _templates: dict[tuple[str | int, ...], Template] = PrivateAttr(default_factory=dict)
-    _conditions: dict[tuple[str | int, ...], Condition] = PrivateAttr(default_factory=dict)
-    _parts: list[Node] = PrivateAttr(default_factory=list)
+    # most mappings have none of these, and there are thousands: what is empty is shared
+    _mark: Mark = PrivateAttr(default_factory=lambda: _NOWHERE)
+    _marks: Mapping[Place, Mark] = PrivateAttr(default_factory=lambda: _NOTHING)
+    _templates: Mapping[Place, Template] = PrivateAttr(default_factory=lambda: _NOTHING)
+    _conditions: Mapping[Place, Condition] = PrivateAttr(default_factory=lambda: _NOTHING)
+    _parts: tuple[Node, ...] = PrivateAttr(default=())
 
     @property
     def mark(self) -> Mark:
@@ -153,7 +162,7 @@ class Node(BaseModel):
         """The parsed text of a field (`"prompt"`, `"env", "NAME"`, `"run", 0`). Raises KeyError where there is none."""
         return self._templates[path]
 
-    def templates(self) -> Iterable[tuple[tuple[str | int, ...], Template]]:
+    def templates(self) -> Iterable[tuple[Place, Template]]:
         """Every parsed text of this mapping's own fields."""
         return self._templates.items()
 

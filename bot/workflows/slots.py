@@ -200,7 +200,8 @@ def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | Non
         owner = f"{name}.{path[1]}" if space.ids else name
         return "unknown_field", f"`{owner}` has no field `{rest[0]}`", nearest(rest[0], space.fields)
     if rest[0] in space.deep:
-        if len(rest) == 1:
+        # a result may be handed over whole; what a step wrote is text by key
+        if len(rest) == 1 and rest[0] != "result":
             return "unknown_field", f"`{shown}` names no value in it", f"write `{shown}.<name>`"
         return None
     if space.depth is not None and len(rest) > space.depth:

@@ -26,6 +26,7 @@ from bot.model.context import Context
 from bot.model.role import Role
 from bot.model.thread import Account, Comment, CommentPage, Issue
 from bot.workflows import AgentStep, load
+from bot.workflows import ExecInput as ExecDeclared
 from bot.workspace import Command, Completed, Live
 
 BOT_YML = """\
@@ -140,6 +141,7 @@ async def _build() -> Context:
         [
             ExecInput(name, each.argv({}).argv, str(each.mark), each.command_text, each.timeout)
             for name, each in step.inputs.items()
+            if isinstance(each, ExecDeclared)
         ],
         sandbox=_Printed(),
         workspace=Path("/"),

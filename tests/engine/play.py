@@ -11,13 +11,13 @@ from typing import Any
 from bot.engine import commit
 from bot.engine.commit import Begun
 from bot.engine.frames import Tree
-from bot.engine.gates import taken
 from bot.engine.judge import judged
 from bot.engine.scope import context_of
 from bot.model.outcome import Done, Outcome
-from bot.model.state import GateState, follow
-from bot.store import Session, Store, runs
+from bot.model.state import GateState
+from bot.store import Session, Store, gates, runs
 from bot.store.tables import Gate
+from bot.workflows.answers import taken
 from tests.engine.scene import Case, open_case
 from tests.rows import NOW
 
@@ -79,10 +79,7 @@ class Play:
 
         def work(session: Session) -> None:
             gate = session.get_one(Gate, open_gate(runs.rows(session, self.case.run_id)).id)
-            gate.answer = {**taken(gate, answer), "by": "meg"}
-            gate.state = follow(gate.state, GateState.ANSWERED)
-            session.add(gate)
-            runs.wake(session, self.case.run_id)
+            gates.settle(session, gate, {**taken(gate.options, answer), "by": "meg"})
 
         await self.case.store.write(work)
         await self.claim()

@@ -9,26 +9,14 @@ import httpx
 import pytest
 
 from bot.errors import Forbidden, NotFound, Transient
-from bot.github import GitHub, Hosts, RepositoryClient, attachment_hosts
-from bot.model.thread import Account, Repository
-from tests.contract.openapi import CheckedTransport
+from bot.github import Hosts, attachment_hosts
+from bot.model.thread import Repository
 from tests.contract.pull_routes import with_pull
-from tests.demo.scene import Scene, key, scene
+from tests.demo.scene import scene
 from tests.github.fake import REPOSITORY, FakeGitHub, answer, issue_json, make_client
+from tests.github.lookalike import client_of
 
 REPO = "/repos/ana/parser"
-
-
-def client_of(made: Scene, *, unchecked: bool = False) -> RepositoryClient:
-    """The App's client of the scene's repository, every exchange of it checked unless told otherwise."""
-    inner = made.transport.inner
-    github = GitHub(
-        base_url=made.world.api_url, app_id=str(made.app.id), private_key=key(), clock=made.clock,
-        transport=inner if unchecked else CheckedTransport(inner, closed=True),
-    )  # fmt: skip
-    repo = made.repo
-    owner = Account(repo.owner.id, repo.owner.login)
-    return github.repository(made.installation.id, Repository(repo.id, owner, repo.name))
 
 
 async def test_pull_request(tmp_path: Path) -> None:

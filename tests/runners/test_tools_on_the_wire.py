@@ -224,6 +224,25 @@ async def test_a_bound_argument_is_hidden_and_set(models: Models, fake: FakeLLM,
     assert "place" not in json.dumps(fake.requests[0].body["tools"])
 
 
+@DIALECTS
+async def test_the_schema_is_shown_as_it_is(models: Models, fake: FakeLLM, model: str) -> None:
+    """No strict mode: it would make every argument required and drop what it does not know."""
+    schema = {
+        "type": "object",
+        "properties": {"place": {"type": "string", "minLength": 1, "default": "Oslo"}, "when": {"type": "string"}},
+    }
+
+    async def nothing(_arguments: dict[str, Any]) -> ToolAnswer:
+        return ToolAnswer("")
+
+    await models.run(call(model, tools=(Tool("weather", "tells it", schema, nothing),)))
+    (shown,) = fake.requests[0].body["tools"]
+    shown = shown.get("function", shown)
+    assert not shown.get("strict")
+    assert shown["description"] == "tells it"
+    assert (shown.get("parameters") or shown.get("input_schema")) == schema
+
+
 async def test_a_bound_value_that_is_missing_fails_the_step(models: Models, fake: FakeLLM) -> None:
     """Tool, argument and path are named, what was spent is told, and nothing was called."""
     ran = Ran()

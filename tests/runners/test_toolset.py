@@ -171,6 +171,7 @@ async def test_what_is_kept_comes_back_as_it_was() -> None:
     box.standing.intents.append(Intent("close", {"reason": "completed"}, "close.1"))
     box.standing.episode.append(ToolCall("double", "done", "d", 1, 2, 0.5))
     box.standing.answered = 7
+    box.standing.closed = True
     kept = Kept("openai:m", messages, box.standing, Usage(1, 2, 3, 0.5), 1.25)
     again = Kept.load(kept.dump())
     assert again.standing == box.standing
@@ -187,6 +188,14 @@ def test_what_is_no_conversation_is_lost(raw: bytes) -> None:
     for read in (Kept.load, awaiting):
         with pytest.raises(Lost):
             read(raw)
+
+
+async def test_another_version_is_lost_though_it_could_be_read() -> None:
+    """Its words may mean something else by then."""
+    _, messages, box = await run(turns([asks("double", {"n": 4})], "8"), tool(approval=True))
+    raw = Kept("openai:m", messages, box.standing, Usage(), 0.0).dump()
+    with pytest.raises(Lost, match="another version"):
+        Kept.load(json.dumps({**json.loads(raw), "version": 2}).encode())
 
 
 @pytest.mark.parametrize("text", ['{"a": "b"}', "a ``` b", "`````"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.finding import Finding
 from bot.workflows import loader
 from bot.workflows.findings import Findings
-from bot.workflows.loader import Document
+from bot.workflows.document import Document
 
 
 def read(text: str) -> tuple[Document | None, tuple[Finding, ...]]:

@@ -67,7 +67,6 @@ def test_every_sort_is_tested() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("text", "type_mismatch", "expected an input, got `text`"),
         ("{}", "input_kind", "an input needs one of `value`, `exec`"),
         ("{fil: a.md}", "input_kind", "an input needs one of"),
         ("{diff: true, linked: issues}", "input_kind", "this one has `diff`, `linked`"),
@@ -124,6 +123,14 @@ def test_templates_of_a_value_at_every_level() -> None:
     assert value.filled(scope).value == {"${{ k }}": [3, {"deep": "n is 3"}, 7]}
     with pytest.raises(UserError, match="template_undefined"):
         value.filled({"steps": {}})
+
+
+@pytest.mark.parametrize(("text", "value"), [("text", "text"), ("7", 7), ("[1, a]", [1, "a"]), ("true", True)])
+def test_a_plain_value(text: str, value: object) -> None:
+    """Is an input too, without `{value: …}` around it."""
+    one = step(text).inputs["it"]
+    assert isinstance(one, ValueInput)
+    assert (one.filled({}).value, one.required) == (value, True)
 
 
 def test_references_of_a_value_are_checked() -> None:

@@ -1,0 +1,87 @@
+"""Gates: what runs wait for, found by id, by state or by thread, and answered once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session, col, or_, select
+
+from bot.model.state import GateState, RunState, follow
+from bot.store import runs
+from bot.store.tables import Attempt, Dispatch, Gate, Run, Thread
+
+#: kinds that people answer; the others wait for an event, a time, or for what was posted
+ASKED = ("answer", "approval")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A gate with what is around it. People call it by `name`, as `r1.approve`."""
+
+    gate: Gate
+    attempt: Attempt
+    run: Run
+    dispatch: Dispatch
+    thread: Thread
+
+    @property
+    def name(self) -> str:
+        return f"r{self.run.number}.{self.attempt.step}"
+
+
+def get(session: Session, gate_id: str) -> Asked | None:
+    """The gate of that id, of a kind that people answer."""
+    return next(iter(_found(session, col(Gate.kind).in_(ASKED), Gate.id == gate_id)), None)
+
+
+def listed(session: Session, state: GateState | None, *, before: str | None = None, limit: int = 50) -> list[Asked]:
+    """Gates that people answer, newest first: those in `state`, and older than the gate `before`."""
+    where = [col(Gate.kind).in_(ASKED)]
+    if state is not None:
+        where.append(col(Gate.state) == state)
+    if before is not None:
+        where.append(col(Gate.id) < before)
+    return _found(session, *where, limit=limit)
+
+
+def expecting(session: Session, thread_id: str, event: str, now: datetime) -> list[Asked]:
+    """The open gates of a thread's runs that wait for an event, newest first, those out of time left out."""
+    found = _found(
+        session,
+        Gate.kind == "event",
+        Gate.state == GateState.OPEN,
+        or_(col(Gate.deadline).is_(None), col(Gate.deadline) > now),
+        Run.thread_id == thread_id,
+    )
+    return [one for one in found if one.gate.options.get("event") == event]
+
+
+def _found(session: Session, *where: Any, limit: int | None = None) -> list[Asked]:
+    query = (
+        select(Gate, Attempt, Run, Dispatch)
+        .join(Attempt, col(Attempt.id) == col(Gate.attempt_id))
+        .join(Run, col(Run.id) == col(Gate.run_id))
+        .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+        .where(*where)
+        .order_by(col(Gate.id).desc())
+        .limit(limit)
+    )
+    return [Asked(*row, session.get_one(Thread, row[2].thread_id)) for row in session.exec(query).all()]
+
+
+def settle(session: Session, gate: Gate, answer: dict[str, Any]) -> None:
+    """An open gate is answered: its run goes on. Raises `IllegalTransition` for one that is not open."""
+    gate.state = follow(gate.state, GateState.ANSWERED)
+    gate.answer = answer
+    session.add(gate)
+    session.flush()
+    runs.wake(session, gate.run_id)
+
+
+def cancel(session: Session, run_id: str) -> None:
+    """A run has ended: nothing is waited for in it any more."""
+    for gate in session.exec(select(Gate).where(Gate.run_id == run_id, Gate.state == GateState.OPEN)).all():
+        gate.state = follow(gate.state, GateState.CANCELLED)
+        session.add(gate)
