@@ -43,7 +43,9 @@ class Asking:
 
     async def outcome(self, seconds: float) -> Outcome:
         """Ask, or go on where the conversation stopped."""
-        limits = step_limits(self._step, self._terms.budget, self._begun.rows.attempts, seconds)
+        # what this attempt spent before it stopped is kept with its conversation
+        others = [each for each in self._begun.rows.attempts if each.id != self._begun.attempt.id]
+        limits = step_limits(self._step, self._terms.budget, others, seconds)
         if (barred := self._runners.check(probe(self._agent, limits))) is not None:
             return barred
         before = await self._stopped()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, or_, select
 
 from bot.model.state import GateState, RunState, follow
@@ -38,7 +39,7 @@ def get(session: Session, gate_id: str) -> Asked | None:
 
 def listed(session: Session, state: GateState | None, *, before: str | None = None, limit: int = 50) -> list[Asked]:
     """Gates that people answer, newest first: those in `state`, and older than the gate `before`."""
-    where = [col(Gate.kind).in_(ASKED)]
+    where: list[ColumnElement[bool]] = [col(Gate.kind).in_(ASKED)]
     if state is not None:
         where.append(col(Gate.state) == state)
     if before is not None:

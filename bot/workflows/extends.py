@@ -144,9 +144,6 @@ class _Merged(Document):
     own: Document
     base: Document
 
-    def has(self, path: Path) -> bool:
-        return self._of(path).has(path)
-
     def value(self, path: Path) -> tuple[int, int]:
         return self._of(path).value(path)
 

@@ -83,7 +83,6 @@ def test_rendering(text: str, expected: str) -> None:
         ("${{ isue.title }}", "namespace"),
         ("${{ secrets.KEY }}", "namespace"),
         ("${{ resources.db }}", "namespace"),
-        ("${{ steps.plan.result }}", "unknown_field"),
         ("${{ steps.plan.ctx }}", "unknown_field"),
         ("${{ inputs.x.y.z }}", "template_depth"),
         ("${{ artifacts.x }}", "unknown_field"),
