@@ -12,11 +12,6 @@ from bot.store.tables import Outbox
 OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
 
 
-def of_attempt(session: Session, attempt_id: str) -> list[Outbox]:
-    """What an attempt waits for, in the order it was asked for."""
-    return list(session.exec(select(Outbox).where(Outbox.attempt_id == attempt_id).order_by(col(Outbox.id))))
-
-
 def any_open(session: Session, attempt_id: str) -> bool:
     """Whether something that an attempt waits for is neither posted nor dropped."""
     waiting = select(Outbox.id).where(Outbox.attempt_id == attempt_id, col(Outbox.state).in_(OPEN)).limit(1)

@@ -169,6 +169,13 @@ def test_a_diff_that_breaks_off() -> None:
     assert diff.files["g"] == (Hunk(frozenset({1}), frozenset({1})),)
 
 
+def test_files_without_a_line_of_git_between_them() -> None:
+    """A header is not taken for a line of the hunk before it."""
+    one = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-x\n+y\n"
+    hunk = Hunk(frozenset({1}), frozenset({1}))
+    assert read_diff(one.format("f") + one.format("g")).files == {"f": (hunk,), "g": (hunk,)}
+
+
 def test_a_merge_has_no_lines() -> None:
     """Combined diffs say three things of each line; none of them can be commented."""
     assert read_diff("diff --cc f\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n++x\n").files == {"f": ()}
