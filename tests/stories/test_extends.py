@@ -15,9 +15,9 @@ OWN = "version: 1\nextends: acme/.github@main\nworkflows: {own: {steps: [{id: a,
 BASE = "version: 1\nworkflows: {shared: {steps: [{id: a, run: echo first}]}}\n"
 
 
-def base(stage: Stage, files: dict[str, str], owner: str = "acme", **more: bool) -> None:
+def base(stage: Stage, files: dict[str, str], owner: str = "acme", *, private: bool = False) -> None:
     """The organisation's repository."""
-    made = stage.world.add_repository(owner, ".github", files, **more)
+    made = stage.world.add_repository(owner, ".github", files, private)
     stage.world.set_role(made, "meg", "write")
 
 
