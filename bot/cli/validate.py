@@ -11,6 +11,8 @@ import typer
 from bot.cli.console import err, out
 from bot.finding import Finding
 from bot.workflows import builtin_files, check
+from bot.workflows.configuration import BOT_FILE
+from bot.workflows.extends import below
 from bot.workflows.report import FORMATS
 
 
@@ -53,9 +55,15 @@ def read_files(path: Path) -> tuple[dict[str, str], list[Finding]]:
 def validate(
     path: Annotated[Path, typer.Argument(help="A repository's root, or a bot.yml.", exists=True)] = Path(),
     format_: Annotated[Format, typer.Option("--format", help="How findings are printed.")] = Format.TEXT,
+    base: Annotated[
+        Path | None, typer.Option(help="A checkout of the repository that `extends` names.", exists=True)
+    ] = None,
 ) -> None:
     """Check a repository's configuration; exit code 3 where an error forbids its use."""
     files, findings = read_files(path)
+    if base is not None:
+        under, odd = read_files(base)
+        files, findings = below(files, under, BOT_FILE), [*findings, *odd]
     if not files and not findings:
         err(f"there is no .github/bot.yml below {path.resolve()}; without one the product's own `ask` agent serves")
         return

@@ -16,6 +16,7 @@ from bot.dispatch import configuration, events, mentions
 from bot.dispatch.acceptance import REQUESTS_MAX, Acceptance, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.bases import Bases
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, parse
 from bot.dispatch.configuration import Configured
@@ -199,7 +200,8 @@ class Intake:
         looked = _Looked()
         configured: Configured | None = None
         if "@" in event.text:
-            configured = await configuration.current(client, event.repository, self._p.memo)
+            bases = Bases(self._p.github, identity.serves)
+            configured = await configuration.current(client, event.repository, self._p.memo, bases)
             looked = await self._look(delivery, event, identity, client, configured)
         if (later := looked.later) is not None:
             since = delivery.trying_since or self._p.clock.now()

@@ -27,6 +27,7 @@ FINDINGS: Mapping[str, str] = {
     "duration": "durations are a number and a unit: `60s`, `5m`, `2h`, `3d`",
     "empty": "a key that needs a value has an empty one",
     "export": "a workflow that is used gives nothing, or `export` names a step without a result",
+    "extends": "a base is `owner/.github@ref`, can be read by the App, is served, and does not extend another",
     "file_too_large": "a configuration file is larger than is read",
     "handle": "`mention` holds something that is no handle",
     "host": "a host is a name, as `api.example.org`, `*.example.org` or `api.example.org:8443`",
