@@ -54,7 +54,6 @@ async def test_an_option_leads_on(store: Store) -> None:
     assert await play.result("approve") == {"answer": "approve", "text": "", "by": "meg"}
 
 
-
 async def test_an_option_ends(store: Store) -> None:
     """`end` ends the run with success."""
     play = await asked(store)
