@@ -23,6 +23,7 @@ from bot.model.outcome import Done, Failed, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
 from bot.store import Session, runs, snapshots
 from bot.store.database import ring
+from bot.store.gates import ASKED
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Spend
 from bot.workflows import Step
@@ -185,7 +186,7 @@ class Advancing:
         if wait.intents:
             self._terms.intend(self._session, self._rows, level, attempt, wait.intents, True)
             self._rows.posts = runs.posts(self._session, attempt.run_id)
-        if wait.what in ("answer", "approval"):
+        if wait.what in ASKED:
             self._terms.ask(self._session, self._rows, level, attempt, gate)
 
     def _resume(self, tree: Tree, resume: Resume) -> None:
@@ -194,6 +195,8 @@ class Advancing:
         if gate.state is GateState.OPEN:
             gate.state = follow(gate.state, GateState.ANSWERED if gate.kind == "posts" else GateState.EXPIRED)
             self._session.add(gate)
+        if gate.kind in ASKED:
+            self._terms.ask(self._session, self._rows, level, attempt, gate)
         if gate.kind == "approval":
             attempt.state = follow(attempt.state, AttemptState.RUNNING)
             self._session.add(attempt)

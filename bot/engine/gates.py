@@ -99,12 +99,16 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
     said = f"**{label}**" if label else "an answer"
     output = f"{who}: {said}" + (f"\n\n{answer['text']}" if answer.get("text") else "")
     if answer.get("answers"):
-        lines = [f"- {answer['questions'].get(key, key)}: {value}" for key, value in answer["answers"].items()]
+        lines = [f"- {answer['questions'].get(key, key)}: {_text(value)}" for key, value in answer["answers"].items()]
         output = "\n".join([f"{who} answered:", "", *lines])
     if label == REJECT and not step.options:
         message = f"{by or 'nobody'} said no" + (f": {answer['text']}" if answer.get("text") else "")
         return Failed("rejected", message, "", output=output, writes={LABEL: REJECT})
     return Done(output=output, result={key: value for key, value in answer.items() if key not in _RECORDED})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
 
 
 def reason_of(outcome: Outcome) -> str:
@@ -120,7 +124,7 @@ def with_writes(outcome: Outcome, writes: tuple[str, ...]) -> Outcome:
         return outcome
     answers = outcome.result.get("answers", {}) if isinstance(outcome.result, dict) else {}
     given = {key: answers[key] for key in writes if key in answers}
-    texts = {key: value if isinstance(value, str) else compact(value) for key, value in given.items()}
+    texts = {key: _text(value) for key, value in given.items()}
     lacking = [key for key in writes if key not in texts]
     if lacking:
         told = ", ".join(f"`{key}`" for key in lacking)

@@ -17,7 +17,7 @@ from bot.workflows import Budget, Configuration, Step, Workflow
 Say = Callable[[Session, RunRows, End], None]
 #: writes what is to be said when a step of a frame succeeded
 SayStep = Callable[[Session, RunRows, Level, Step, Attempt], None]
-#: writes what is to be asked in the thread
+#: writes what is to be asked in the thread, or what became of it
 Ask = Callable[[Session, RunRows, Level, Attempt, Gate], None]
 #: writes what is to be done on GitHub for an attempt; True: the attempt waits until it is done
 Intend = Callable[[Session, RunRows, Level, Attempt, Sequence[Intent], bool], None]
