@@ -16,8 +16,8 @@ from bot.engine.grant import environment, own_variables, wants_secrets
 from bot.engine.graph import End
 from bot.engine.performer import Performer
 from bot.engine.reading import Reading
+from bot.engine.rendering import rendering
 from bot.engine.report import Reporter
-from bot.engine.scope import scope
 from bot.engine.service import Service
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
@@ -171,7 +171,9 @@ class Desk:
             own = own_variables(rows, step, workspace)
             shared = self._environment(terms.configuration.bot.workspace.env)
             attempt = begun.attempt
-            values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
+            values = await self._t.store.read(
+                lambda session: rendering(session, rows, begun.tree, begun.level, step, attempt, terms.configuration)
+            )
             resources = {name: one.shown for name, one in terms.configuration.bot.resources.items()}
             more = {"resources": resources, "secrets": secret_scope(secret)}
             yield Place(workspace, {**shared, **own}, {**values, **more})

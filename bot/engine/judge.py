@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from bot.model.outcome import Done, Failed, Outcome
 from bot.workflows import Result, Step, extract, extract_tagged
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.results import TAG
+from bot.workflows.results import BYTES_MAX, TAG
 from bot.workflows.writes import Extraction, find_object, pick
 
 #: how each kind hands over a result, for the hint where there is none
@@ -34,24 +34,24 @@ class _Given:
     fault: str = ""
 
 
-def judged(step: Step, outcome: Outcome, file: str | None = None) -> Outcome:
+def judged(step: Step, outcome: Outcome, file: str | None = None, most: int = BYTES_MAX) -> Outcome:
     """The outcome with its result checked and its `writes` extracted; a failure where either does not fit.
 
     `file` is what a command left in `$BOT_RESULT_FILE`, None where there is nothing. An agent's result is what its
-    model gave as such, else the tagged block, which is no part of its output.
+    model gave as such, else the tagged block, which is no part of its output. `most` bounds it, in bytes.
     """
     if not isinstance(outcome, Done) or not isinstance(step, WorkingStep):
         return outcome
     declared = step.result
     if step.kind in _DIRECT or step.kind not in _TRANSPORTS:
-        if declared is not None and (failed := _refused(step.kind, declared, _Given(outcome.result), outcome)):
+        if declared is not None and (failed := _refused(step.kind, declared, _Given(outcome.result), outcome, most)):
             return failed
     elif declared is None:
         given = _parsed(file) if step.kind == "run" else _Given()
         outcome = replace(outcome, result=None if given.fault else given.value)
     else:
         outcome, given = _handed_over(step.kind, outcome, file)
-        if (failed := _refused(step.kind, declared, given, outcome)) is not None:
+        if (failed := _refused(step.kind, declared, given, outcome, most)) is not None:
             return failed
         outcome = replace(outcome, result=given.value)
     return _with_writes(step, outcome) if step.writes else outcome
@@ -79,7 +79,7 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
-def _refused(kind: str, declared: Result, given: _Given, outcome: Done) -> Failed | None:
+def _refused(kind: str, declared: Result, given: _Given, outcome: Done, most: int) -> Failed | None:
     transport = _TRANSPORTS.get(kind, "its result")
     if given.fault:
         return _failed(outcome, "result_mismatch", f"the result is no JSON: {given.fault}", f"It is {transport}.")
@@ -87,7 +87,7 @@ def _refused(kind: str, declared: Result, given: _Given, outcome: Done) -> Faile
         if not declared.required:
             return None
         return _failed(outcome, "result_missing", "there is no result", f"It is {transport}.")
-    violations = declared.checker.check(given.value)
+    violations = declared.checker.check(given.value, max_bytes=most)
     if not violations:
         return None
     more = f" and {len(violations) - 3} more" if len(violations) > 3 else ""
@@ -121,4 +121,5 @@ def _failed(outcome: Done, code: str, message: str, hint: str) -> Failed:
         usage=outcome.usage,
         model=outcome.model,
         writes=outcome.writes,
+        episode=outcome.episode,
     )
