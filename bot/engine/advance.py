@@ -91,7 +91,8 @@ class Advancing:
         if rows.run.cancelled_by:
             return End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}")
         if found.end is not None:
-            if found.end.state is RunState.SUCCEEDED and (lacking := exported(rows, tree.root, self._terms.result_bytes)).code:
+            lacking = exported(rows, tree.root, self._terms.result_bytes)
+            if found.end.state is RunState.SUCCEEDED and lacking.code:
                 return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}")
             return found.end
         for _, start in found.starts:

@@ -82,16 +82,17 @@ def _no_constant(text: str) -> NoReturn:
 def _refused(kind: str, declared: Result, given: _Given, outcome: Done, most: int) -> Failed | None:
     transport = _TRANSPORTS.get(kind, "its result")
     if given.fault:
-        return _failed(outcome, "result_mismatch", f"the result is no JSON: {given.fault}", f"It is {transport}.")
+        message = f"the result is no JSON: {given.fault}"
+        return failed_instead(outcome, "result_mismatch", message, f"It is {transport}.")
     if given.value is None:
         if not declared.required:
             return None
-        return _failed(outcome, "result_missing", "there is no result", f"It is {transport}.")
+        return failed_instead(outcome, "result_missing", "there is no result", f"It is {transport}.")
     violations = declared.checker.check(given.value, max_bytes=most)
     if not violations:
         return None
     more = f" and {len(violations) - 3} more" if len(violations) > 3 else ""
-    return _failed(outcome, "result_mismatch", "; ".join(map(str, violations[:3])) + more, f"It is {transport}.")
+    return failed_instead(outcome, "result_mismatch", "; ".join(map(str, violations[:3])) + more, f"It is {transport}.")
 
 
 def _with_writes(step: WorkingStep, outcome: Done) -> Outcome:
@@ -104,12 +105,12 @@ def _with_writes(step: WorkingStep, outcome: Done) -> Outcome:
     if found.error:
         told = {"writes_error": found.error}
         hint = f"Its `writes` wants {', '.join(f'`{key}`' for key in step.writes)} in one JSON object."
-        return replace(_failed(outcome, "writes_error", found.error, hint), writes=told)
+        return replace(failed_instead(outcome, "writes_error", found.error, hint), writes=told)
     warning = {"writes_warning": found.warning} if found.warning else {}
     return replace(outcome, writes={**outcome.writes, **found.values, **warning})
 
 
-def _failed(outcome: Done, code: str, message: str, hint: str) -> Failed:
+def failed_instead(outcome: Done, code: str, message: str, hint: str) -> Failed:
     """The same as a failure: what it said and cost stays."""
     return Failed(
         code,
