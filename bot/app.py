@@ -168,6 +168,7 @@ async def open_bot(
             command_only=is_builtin_only,
             max_usd_day=settings.max_usd_day,
             max_run_usd=settings.max_run_usd,
+            result_max_bytes=settings.result_max_bytes,
             export_env=settings.export_env,
             environ=environ,
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,16 +28,19 @@ from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
 from bot.engine.performer import Performer
-from bot.engine.scope import scope
+from bot.engine.projection import RUN_FILE, projection, to_bytes
+from bot.engine.rendering import rendering
+from bot.engine.run_folder import RunFolder
 from bot.errors import UserError
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.model.state import RunState
 from bot.runners import Runners
 from bot.settings import Settings
-from bot.store import open_store, runs
+from bot.store import Store, open_store, runs
 from bot.store.runs import RunRows
 from bot.workflows import Configuration, Step, Workflow, bind, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
+from bot.workspace.files import write_file
 
 
 def run(
@@ -149,6 +152,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.settings.max_usd_day,
         lambda _session, _rows, end: ends.append(end),
         _nothing,
+        result_bytes=local.settings.result_max_bytes,
     )
     run_id = local.rows.run.id
     around = Local(
@@ -162,6 +166,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.dry_run,
     )
     performer = Performer(around, terms, judging=not local.dry_run)
+    left = _Left(store, RunFolder(folder, around.bench.redact), around, terms)
     try:
         await store.write(lambda session: keep(session, local.rows))
         waiting = list((await store.write(lambda session: commit.advance(session, run_id, terms, _now()))).begun)
@@ -170,7 +175,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
             step = begun.step
             err(f"{step.id} ({step.kind}) …")
             with console(stderr=True).status(f"{step.id} is under way"):
-                performed = await _step(local, begun, performer)
+                performed = await _step(local, begun, performer, left)
             _tell(step, performed.outcome)
             advance = await store.write(
                 partial(commit.record, begun=begun, performed=performed, terms=terms, now=_now())
@@ -219,15 +224,39 @@ def _copy(config: Path, target: Path) -> Workspace:
     return Workspace(target, None, "read")
 
 
-async def _step(local: _Local, begun: Begun, performer: Performer) -> Performed:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What the steps before one left."""
+
+    store: Store
+    folder: RunFolder
+    around: Local
+    terms: Terms
+
+    async def lay_out(self, begun: Begun, workspace: Workspace) -> Path:
+        """Write it down where the step finds it: the folder of what each left."""
+        document = projection(begun.rows, begun.tree)
+        write_file(workspace.path, RUN_FILE, to_bytes(document, self.around.bench.redact), force=True)
+        return await self.folder.lay_out(begun.tree, self.around.blob)
+
+    async def values(self, begun: Begun) -> dict[str, Any]:
+        """What its templates are filled from."""
+        return await self.store.read(
+            lambda session: rendering(
+                session, begun.rows, begun.tree, begun.level, begun.step, begun.attempt, self.terms.configuration
+            )
+        )
+
+
+async def _step(local: _Local, begun: Begun, performer: Performer, left: _Left) -> Performed:
     step, rows = begun.step, begun.rows
     names = local.configuration.bot.workspace.env
     shared = environment(names, local.settings.export_env, os.environ)
-    env = {**shared, **own_variables(rows, step, local.workspace)}
-    attempt = begun.attempt
-    values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
+    folder = await left.lay_out(begun, local.workspace)
+    env = {**shared, **own_variables(rows, step, local.workspace, folder)}
     try:
-        return await performer.perform(begun, Place(local.workspace, env, values), step.timeout)
+        values = await left.values(begun)
+        return await performer.perform(begun, Place(local.workspace, env, values, (folder,)), step.timeout)
     except UserError as error:
         return Performed(Failed(error.code, error.message, error.hint, stderr=error.detail))
 

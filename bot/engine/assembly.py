@@ -23,6 +23,7 @@ from bot.context import (
     select,
 )
 from bot.engine.delivered import Delivered
+from bot.engine.projection import RUN_FILE
 from bot.engine.step_inputs import Environment, wanted_inputs
 from bot.model.context import Context
 from bot.model.role import Role
@@ -102,6 +103,7 @@ async def assemble_step(
             step=step.id,
             asked_by=rows.dispatch.actor,
             goal=workflow.goal,
+            run_file=RUN_FILE if workspace.mode != "none" else "",
         ),
         snapshot=snapshot,
         selection=select(snapshot, policy, roles),

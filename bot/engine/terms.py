@@ -12,6 +12,7 @@ from bot.store import Session
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import Budget, Configuration, Step, Workflow
+from bot.workflows.results import BYTES_MAX
 
 #: writes what is to be said when a run ends
 Say = Callable[[Session, RunRows, End], None]
@@ -39,6 +40,8 @@ class Terms:
     say_step: SayStep
     ask: Ask = _nothing
     intend: Intend = _nothing
+    #: bytes of a result or an export that a schema is held against
+    result_bytes: int = BYTES_MAX
 
     def find(self, name: str) -> Workflow | None:
         """The workflow that `uses` names."""
