@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from bot.workflows.base_step import WorkingStep
 from bot.workflows.each import Each
 from bot.workflows.gate_steps import AskStep
 from bot.workflows.paths import MISS, resolve
-from bot.workflows.readings import parts, readings
+from bot.workflows.readings import readings
 from bot.workflows.sample import ELEMENTS, sample
 from bot.workflows.schema_types import declared_schema
 from bot.workflows.step import NotifyStep, PullRequestStep, ReviewStep, Step
@@ -83,7 +84,7 @@ def made_up(step: WorkingStep, wanted: Wanted, workflow: Workflow) -> Any:
     return _decided(step, value)
 
 
-def _of_kind(step: Step) -> Any:
+def _of_kind(step: WorkingStep) -> Any:
     match step:
         case ReviewStep():
             counts = {"inline": 1, "outside": 0, "known": 0, "left_out": 0}
@@ -104,9 +105,11 @@ def _put(value: Any, path: tuple[str, ...], leaf: Any, *, over: bool = False) ->
         return value
     if isinstance(value, list):
         place = int(path[0]) if path[0].isdigit() and int(path[0]) < len(value) else None
-        return value if place is None else [
-            _put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)
-        ]
+        return (
+            value
+            if place is None
+            else [_put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)]
+        )
     own = dict(value) if isinstance(value, dict) else {}
     own[path[0]] = _put(own.get(path[0]), path[1:], leaf, over=over)
     return own
@@ -122,15 +125,14 @@ def _decided(step: WorkingStep, value: Any) -> Any:
         return value
     first: Any = next(iter(step.transitions))
     if isinstance(found, (bool, int, float)):
-        try:
+        with suppress(ValueError):
             first = json.loads(first)
-        except ValueError:
-            pass
     return _put(value, path, first, over=True)
 
 
-def performed(step: WorkingStep, entry: Entry | None, invented: Any) -> Performed:
+def performed(step: Step, entry: Entry | None, invented: Any) -> Performed:
     """What an attempt comes to: the entry of the answers, its gaps filled with what is made up."""
+    assert isinstance(step, WorkingStep)
     said = entry or {}
     match said.get("outcome", "success"):
         case "fail":
@@ -192,5 +194,3 @@ def answer(step: AskStep, gate: Gate, entry: Entry | None) -> dict[str, Any] | N
 
 def _form(kind: str, options: tuple[str, ...]) -> Any:
     return {"text": "made up", "number": 1, "bool": True}.get(kind) or options[0]
-
-
