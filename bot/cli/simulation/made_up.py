@@ -10,13 +10,13 @@ from typing import Any
 
 from bot.cli.simulation.answers import Entry
 from bot.engine.commit import Performed
-from bot.engine.gates import taken
 from bot.engine.judge import judged
 from bot.errors import UserError
 from bot.model.ident import compact
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.store.tables import Gate
 from bot.workflows import Agent, Workflow
+from bot.workflows.answers import taken
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.each import Each
 from bot.workflows.gate_steps import AskStep
@@ -187,7 +187,7 @@ def answer(step: AskStep, gate: Gate, entry: Entry | None) -> dict[str, Any] | N
         form = {one.id: _form(one.type, one.options) for one in step.questions}
         given = {**given, "answers": {**form, **given.get("answers", {})}}
     try:
-        return {**taken(gate, given), "by": "somebody"}
+        return {**taken(gate.options, given), "by": "somebody"}
     except UserError as error:
         raise UserError(error.code, f"the answer to `{step.id}`: {error.message}", error.hint) from error
 
