@@ -21,7 +21,7 @@ from bot.workflows import Configuration, Workflow, bind, builtin_files, check
 from bot.workflows.report import FORMATS
 from bot.workflows.signature import Declared
 
-_TEXTS: Mapping[str, Any] = {"text": "made up", "number": 1, "bool": True, "file": "example.txt", "secret": "EXAMPLE"}
+_TEXTS: Mapping[str, Any] = {"text": "example", "number": 1, "bool": True, "file": "example.txt", "secret": "EXAMPLE"}
 
 
 class Format(StrEnum):

@@ -74,10 +74,10 @@ def made_up(step: WorkingStep, wanted: Wanted, workflow: Workflow) -> Any:
         schema = export.checker.schema
     value = _of_kind(step) if schema is None else sample(schema)
     for path in sorted(wanted.paths.get(step.id, ()), key=len):
-        value = _put(value, path, f"{path[-1]} 1")
+        value = _put(value, path, f"{path[-1]}-1")
     for path, keys in wanted.lists.get(step.id, {}).items():
         found = resolve(value, path) if path else value
-        elements = found if isinstance(found, list) and found else [f"element {n}" for n in range(1, ELEMENTS + 1)]
+        elements = found if isinstance(found, list) and found else [f"element-{n}" for n in range(1, ELEMENTS + 1)]
         for key in keys:
             elements = [_put(one, key, f"{key[-1]}-{n}") for n, one in enumerate(elements, 1)]
         value = _put(value, path, elements, over=True)
@@ -162,7 +162,7 @@ def _output(step: WorkingStep, said: Entry, result: Any) -> str | None:
     if step.kind in ("notify", "connector"):
         return None
     if step.writes and not (isinstance(result, dict) and all(key in result for key in step.writes)):
-        return compact({key: f"{key} 1" for key in step.writes})
+        return compact({key: f"{key}-1" for key in step.writes})
     if "result" in said:
         return compact(result)
     does = {"agent": "what it answers", "run": "what it prints", "code": "what it prints"}
