@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,10 +16,11 @@ from typing import Annotated, Any
 import typer
 
 from bot.app import providers
+from bot.cli import given as on_the_line
 from bot.cli.around import Local
 from bot.cli.console import console, err, out, settings
+from bot.cli.files import read_files
 from bot.cli.local import ThreadFile, keep, rows
-from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
 from bot.engine import commit
 from bot.engine.around import Place
@@ -38,7 +38,7 @@ from bot.runners import Runners
 from bot.settings import Settings
 from bot.store import Store, open_store, runs
 from bot.store.runs import RunRows
-from bot.workflows import Configuration, Step, Workflow, bind, builtin_files, load
+from bot.workflows import Configuration, Step, Workflow, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
 from bot.workspace.files import write_file
 
@@ -66,34 +66,10 @@ def run(
         raise UserError(
             "unknown_workflow", f"`{workflow}` is neither an agent nor a workflow here", f"there are: {known}"
         )
-    transient = rows(file, workflow, _params(param or (), chosen), files, _inputs(given or (), chosen))
+    inputs = on_the_line.inputs(on_the_line.words(given or ()), chosen)
+    transient = rows(file, workflow, on_the_line.params(param or (), chosen), files, inputs)
     if not asyncio.run(_play(found, file, configuration, chosen, transient, config, dry_run)):
         raise typer.Exit(1)
-
-
-def _params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
-    params: dict[str, str] = {}
-    for each in given:
-        key, sign, value = each.partition("=")
-        if not sign or key not in workflow.params:
-            known = ", ".join(workflow.params) or "none"
-            raise UserError("unknown_param", f"`{each}` names no param of this workflow", f"declared: {known}")
-        params[key] = value
-    return params
-
-
-def _inputs(given: Sequence[str], workflow: Workflow) -> Mapping[str, object]:
-    words: dict[str, str] = {}
-    for each in given:
-        key, sign, value = each.partition("=")
-        if not sign:
-            raise UserError("unknown_input", f"`{each}` is no `key=value`", "write `--input key=value`")
-        words[key] = value
-    bound = bind(workflow.inputs, words)
-    if bound.violations:
-        told = "; ".join(f"{each.kind}: {each.message}" for each in bound.violations)
-        raise UserError(bound.violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")
-    return bound.values
 
 
 @dataclass(frozen=True, slots=True)
