@@ -88,12 +88,12 @@ class Reporter:
             )
 
     def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/") -> None:
-        """Post what people are asked. One comment a gate; `path` is that of its frame."""
+        """Post what people are asked. One comment a gate, of which an attempt may have several; `path`: its frame's."""
         asked = gate.options
         self._speaker.comment(
             session,
             rows.thread,
-            Slot(f"run/{rows.run.id}", "gate", path, attempt.step, attempt.number),
+            Slot(f"run/{rows.run.id}", "gate", path, f"{attempt.step}.{gate.id}", attempt.number),
             purpose="gate",
             body=gate_body(
                 name=f"r{rows.run.number}.{attempt.step}",
