@@ -21,13 +21,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Identities, Intake, Parts, is_builtin_only
-from bot.engine import Desk, Tools, Workers, repository_of
+from bot.dispatch import Actions, Identities, Intake, Parts, ThreadIntents, is_builtin_only
+from bot.engine import Desk, Targets, Tools, Workers, repository_of
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
-from bot.publish import Comments, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
+from bot.publish import Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
@@ -173,7 +173,12 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
-        sender = Sender(store, performers(github, marker, identities), clock, owner=queue.owner, looks=look_at)
+        acts = {
+            **performers(github, marker, identities),
+            **ThreadIntents(parts, repository_of).performers,
+            **Hooks(Targets(store, memo, secrets, tools.reach)).performers,
+        }
+        sender = Sender(store, acts, clock, owner=queue.owner, looks=look_at)
         loops = [
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
@@ -302,7 +307,7 @@ def attach(app: FastAPI, bot: Bot) -> None:
 
 
 def performers(github: GitHub, marker: Marker, identities: Identities) -> Mapping[str, Performer]:
-    """How each kind of action is done."""
+    """How each kind of action on GitHub is done."""
 
     def port(thread: Thread) -> RepositoryClient:
         return github.repository(thread.installation_id, repository_of(thread))
