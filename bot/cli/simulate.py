@@ -92,3 +92,5 @@ def _made_up(declared: Declared) -> Any:
         return f"example{declared.accept[0]}"
     value = _TEXTS[declared.type]
     return value[: declared.max_length] if isinstance(value, str) and declared.max_length else value
+
+

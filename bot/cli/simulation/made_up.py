@@ -104,11 +104,9 @@ def _put(value: Any, path: tuple[str, ...], leaf: Any, *, over: bool = False) ->
         return value
     if isinstance(value, list):
         place = int(path[0]) if path[0].isdigit() and int(path[0]) < len(value) else None
-        return (
-            value
-            if place is None
-            else [_put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)]
-        )
+        return value if place is None else [
+            _put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)
+        ]
     own = dict(value) if isinstance(value, dict) else {}
     own[path[0]] = _put(own.get(path[0]), path[1:], leaf, over=over)
     return own
@@ -194,3 +192,5 @@ def answer(step: AskStep, gate: Gate, entry: Entry | None) -> dict[str, Any] | N
 
 def _form(kind: str, options: tuple[str, ...]) -> Any:
     return {"text": "made up", "number": 1, "bool": True}.get(kind) or options[0]
+
+

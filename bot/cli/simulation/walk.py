@@ -48,12 +48,7 @@ class Endless(Exception):
 
 
 async def walk(
-    configuration: Configuration,
-    workflow: Workflow,
-    rows: RunRows,
-    file: ThreadFile,
-    answers: Answers,
-    root: Path | None,
+    configuration: Configuration, workflow: Workflow, rows: RunRows, file: ThreadFile, answers: Answers, root: Path | None
 ) -> Report:
     """Go through a run whose rows are `rows`, on the thread of `file`, until it ends.
 
@@ -75,9 +70,7 @@ async def walk(
             await store.close()
 
 
-def _steps(
-    configuration: Configuration, workflow: Workflow, within: str = ""
-) -> Iterator[tuple[str, WorkingStep | Any]]:
+def _steps(configuration: Configuration, workflow: Workflow, within: str = "") -> Iterator[tuple[str, WorkingStep | Any]]:
     """Every step that a run of the workflow may come to, by its name without keys."""
     for step in workflow.every_step:
         yield f"{within}{step.id}", step
@@ -136,9 +129,7 @@ class _Walk:
                 begun = waiting.popleft()
                 done = await self._perform(begun)
                 terms, now = self._terms, self._now
-                waiting.extend(
-                    (await self._store.write(lambda s, b=begun: commit.record(s, b, done, terms, now))).begun
-                )  # type: ignore[misc]  # a lambda's default
+                waiting.extend((await self._store.write(lambda s, b=begun: commit.record(s, b, done, terms, now))).begun)  # type: ignore[misc]  # a lambda's default
             elif self._rows.run.state not in _OPEN:
                 return self._report()
             else:
