@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from bot.workflows.document import Document, Spot
+from bot.workflows.document import Document, Source, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.mark import Mark
 from bot.workflows.scalars import NotANumber, resolve, tagged
@@ -64,14 +64,14 @@ class _Open:
 
 
 class _Composer:
-    def __init__(self, file: str, findings: Findings) -> None:
-        self.file = file
+    def __init__(self, source: Source, findings: Findings) -> None:
+        self.source = source
         self.findings = findings
         self.open: list[_Open] = []
         self.anchors: dict[str, tuple[Any, Spot, int, int]] = {}
         self.aliased = 0
         self.data: Any = None
-        self.root = Spot(1, 1, 0, 0)
+        self.root = Spot(1, 1, 0, 0, source)
         self.documents = 0
 
     def take(self, event: Any) -> None:
@@ -96,11 +96,11 @@ class _Composer:
                 raise _Stop(self._mark(event), "yaml_documents", "a file holds one YAML document", hint)
 
     def _mark(self, event: Any) -> Mark:
-        return Mark(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+        return Mark(self.source.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _spot(self, event: Any) -> Spot:
         start = event.start_mark
-        return Spot(start.line + 1, start.column + 1, start.index, event.end_mark.index)
+        return Spot(start.line + 1, start.column + 1, start.index, event.end_mark.index, self.source)
 
     def _begin(self, event: Any, empty: dict[str, Any] | list[Any]) -> None:
         if self.open and self.open[-1].wants_key:
@@ -231,7 +231,7 @@ def load(file: str, text: str, findings: Findings) -> Document | None:
         findings.error(start.within(text)(bad.start()), "yaml_character", message, hint)
         return None
     faults = Findings()
-    composer = _Composer(file, faults)
+    composer = _Composer(Source(file, text), faults)
     try:
         for event in yaml.parse(text, Loader=_Loader):
             composer.take(event)
