@@ -16,7 +16,8 @@ Path = tuple[str | int, ...]
 _OPENING = re.compile(r"\$\{\{")
 
 
-_CHILDLESS: Mapping[str | int, Spot] = MappingProxyType({})
+#: the children of a scalar
+CHILDLESS: Mapping[str | int, Spot] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Spot:
     source: Source
     key: tuple[int, int] | None = None
     #: none for a scalar
-    children: Mapping[str | int, Spot] = field(default_factory=lambda: _CHILDLESS)
+    children: Mapping[str | int, Spot] = field(default_factory=lambda: CHILDLESS)
 
     @property
     def mark(self) -> Mark:

@@ -174,6 +174,7 @@ FAILURES: Mapping[str, str] = {
     "unknown_runner": "no such runner",
     "unknown_tool": "the resource has no tool of that name; the nearest is suggested",
     "unknown_workflow": "the configuration no longer has what was asked for",
+    "unsure": "GitHub did not say whether it was done, and it cannot be looked up",
     "wait_timed_out": "what a `wait` waits for did not happen in time",
     "writes_error": "the output lacks a key that `writes` names",
 }
