@@ -87,6 +87,9 @@ class Settings(BaseModel):
         "BOT_MAX_USD_DAY", "ceiling of the whole instance in 24 hours, US dollars", 50.0
     )
     max_run_usd: Annotated[float, Field(ge=0)] = variable("BOT_MAX_RUN_USD", "ceiling of one run, US dollars", 10.0)
+    result_max_bytes: Annotated[int, Field(ge=1024, le=1_000_000)] = variable(
+        "BOT_RESULT_MAX_BYTES", "most of one result or export that a schema is held against, bytes", 262_144
+    )
     marker_keys: Names = variable(
         "BOT_MARKER_KEY", "signs markers; several, by comma, while it rotates; else from the App's key", (), secret=True
     )

@@ -29,6 +29,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "BOT_EXPORT_ENV": ("HOME,LANG", ("HOME", "LANG")),
     "BOT_MAX_USD_DAY": ("2.5", 2.5),
     "BOT_MAX_RUN_USD": ("0", 0.0),
+    "BOT_RESULT_MAX_BYTES": ("2048", 2048),
     "BOT_MARKER_KEY": ("k1,k2", ("k1", "k2")),
     "BOT_DEFAULT_MODEL": ("openai:some", "openai:some"),
     "BOT_LOG": ("debug", "debug"),

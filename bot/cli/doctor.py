@@ -16,7 +16,7 @@ from rich.text import Text
 from bot import log
 from bot.app import providers
 from bot.cli.console import console
-from bot.cli.validate import read_files
+from bot.cli.files import read_files
 from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub
 from bot.model.clock import SystemClock

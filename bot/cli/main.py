@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bot import __version__
-from bot.cli import doctor, prompt, replay, run, runs, serve, validate
+from bot.cli import doctor, prompt, replay, run, runs, schema, serve, simulate, validate
 from bot.cli.console import err
 from bot.errors import ConfigurationError, OperatorError, UserError
 
@@ -52,6 +52,8 @@ def demo(
 app.command("serve")(serve.serve)
 app.command("doctor")(doctor.doctor)
 app.command("validate")(validate.validate)
+app.command("simulate")(simulate.simulate)
+app.command("schema")(schema.schema)
 app.command("run")(run.run)
 app.command("prompt")(prompt.prompt)
 app.command("runs")(runs.runs)

@@ -6,21 +6,21 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bot.app import providers
+from bot.cli import given as on_the_line
 from bot.cli.around import Local
 from bot.cli.console import console, err, out, settings
+from bot.cli.files import read_files
 from bot.cli.local import ThreadFile, keep, rows
-from bot.cli.validate import read_files
 from bot.context import ThreadSnapshot
 from bot.engine import commit
 from bot.engine.around import Place
@@ -28,16 +28,19 @@ from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.grant import environment, own_variables
 from bot.engine.graph import End
 from bot.engine.performer import Performer
-from bot.engine.scope import scope
+from bot.engine.projection import RUN_FILE, projection, to_bytes
+from bot.engine.rendering import rendering
+from bot.engine.run_folder import RunFolder
 from bot.errors import UserError
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.model.state import RunState
 from bot.runners import Runners
 from bot.settings import Settings
-from bot.store import open_store, runs
+from bot.store import Store, open_store, runs
 from bot.store.runs import RunRows
-from bot.workflows import Configuration, Step, Workflow, bind, builtin_files, load
+from bot.workflows import Configuration, Step, Workflow, builtin_files, load
 from bot.workspace import Sandbox, Workspace, open_sandbox
+from bot.workspace.files import write_file
 
 
 def run(
@@ -63,34 +66,10 @@ def run(
         raise UserError(
             "unknown_workflow", f"`{workflow}` is neither an agent nor a workflow here", f"there are: {known}"
         )
-    transient = rows(file, workflow, _params(param or (), chosen), files, _inputs(given or (), chosen))
+    inputs = on_the_line.inputs(on_the_line.words(given or ()), chosen)
+    transient = rows(file, workflow, on_the_line.params(param or (), chosen), files, inputs)
     if not asyncio.run(_play(found, file, configuration, chosen, transient, config, dry_run)):
         raise typer.Exit(1)
-
-
-def _params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
-    params: dict[str, str] = {}
-    for each in given:
-        key, sign, value = each.partition("=")
-        if not sign or key not in workflow.params:
-            known = ", ".join(workflow.params) or "none"
-            raise UserError("unknown_param", f"`{each}` names no param of this workflow", f"declared: {known}")
-        params[key] = value
-    return params
-
-
-def _inputs(given: Sequence[str], workflow: Workflow) -> Mapping[str, object]:
-    words: dict[str, str] = {}
-    for each in given:
-        key, sign, value = each.partition("=")
-        if not sign:
-            raise UserError("unknown_input", f"`{each}` is no `key=value`", "write `--input key=value`")
-        words[key] = value
-    bound = bind(workflow.inputs, words)
-    if bound.violations:
-        told = "; ".join(f"{each.kind}: {each.message}" for each in bound.violations)
-        raise UserError(bound.violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")
-    return bound.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +128,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.settings.max_usd_day,
         lambda _session, _rows, end: ends.append(end),
         _nothing,
+        result_bytes=local.settings.result_max_bytes,
     )
     run_id = local.rows.run.id
     around = Local(
@@ -162,6 +142,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.dry_run,
     )
     performer = Performer(around, terms, judging=not local.dry_run)
+    left = _Left(store, RunFolder(folder, around.bench.redact), around, terms)
     try:
         await store.write(lambda session: keep(session, local.rows))
         waiting = list((await store.write(lambda session: commit.advance(session, run_id, terms, _now()))).begun)
@@ -170,7 +151,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
             step = begun.step
             err(f"{step.id} ({step.kind}) …")
             with console(stderr=True).status(f"{step.id} is under way"):
-                performed = await _step(local, begun, performer)
+                performed = await _step(local, begun, performer, left)
             _tell(step, performed.outcome)
             advance = await store.write(
                 partial(commit.record, begun=begun, performed=performed, terms=terms, now=_now())
@@ -219,15 +200,39 @@ def _copy(config: Path, target: Path) -> Workspace:
     return Workspace(target, None, "read")
 
 
-async def _step(local: _Local, begun: Begun, performer: Performer) -> Performed:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What the steps before one left."""
+
+    store: Store
+    folder: RunFolder
+    around: Local
+    terms: Terms
+
+    async def lay_out(self, begun: Begun, workspace: Workspace) -> Path:
+        """Write it down where the step finds it: the folder of what each left."""
+        document = projection(begun.rows, begun.tree)
+        write_file(workspace.path, RUN_FILE, to_bytes(document, self.around.bench.redact), force=True)
+        return await self.folder.lay_out(begun.tree, self.around.blob)
+
+    async def values(self, begun: Begun) -> dict[str, Any]:
+        """What its templates are filled from."""
+        return await self.store.read(
+            lambda session: rendering(
+                session, begun.rows, begun.tree, begun.level, begun.step, begun.attempt, self.terms.configuration
+            )
+        )
+
+
+async def _step(local: _Local, begun: Begun, performer: Performer, left: _Left) -> Performed:
     step, rows = begun.step, begun.rows
     names = local.configuration.bot.workspace.env
     shared = environment(names, local.settings.export_env, os.environ)
-    env = {**shared, **own_variables(rows, step, local.workspace)}
-    attempt = begun.attempt
-    values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
+    folder = await left.lay_out(begun, local.workspace)
+    env = {**shared, **own_variables(rows, step, local.workspace, folder)}
     try:
-        return await performer.perform(begun, Place(local.workspace, env, values), step.timeout)
+        values = await left.values(begun)
+        return await performer.perform(begun, Place(local.workspace, env, values, (folder,)), step.timeout)
     except UserError as error:
         return Performed(Failed(error.code, error.message, error.hint, stderr=error.detail))
 

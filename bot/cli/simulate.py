@@ -11,17 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
+from bot.cli import given as on_the_line
 from bot.cli.console import err, out
+from bot.cli.files import read_files, repository_of
 from bot.cli.local import ThreadFile, rows
-from bot.cli.run import read_params, words
 from bot.cli.simulation import Answers, Endless, as_json, as_text, made_up_thread, walk
-from bot.cli.validate import read_files, repository_of
 from bot.errors import ConfigurationError, UserError
 from bot.workflows import Configuration, Workflow, bind, builtin_files, check
 from bot.workflows.report import FORMATS
 from bot.workflows.signature import Declared
 
-_TEXTS: Mapping[str, Any] = {"text": "made up", "number": 1, "bool": True, "file": "example.txt", "secret": "EXAMPLE"}
+_TEXTS: Mapping[str, Any] = {"text": "example", "number": 1, "bool": True, "file": "example.txt", "secret": "EXAMPLE"}
 
 
 class Format(StrEnum):
@@ -46,9 +46,10 @@ def simulate(
         message = f"`{workflow}` is neither an agent nor a workflow here"
         raise UserError("unknown_workflow", message, f"there are: {known}")
     file = ThreadFile.read(thread) if thread is not None else made_up_thread(chosen)
-    inputs, assumed = _inputs(words(given or ()), chosen)
+    inputs, assumed = _inputs(on_the_line.words(given or ()), chosen)
     files, _ = read_files(config)
-    made = rows(file, workflow, read_params(param or (), chosen), files, inputs, file.newest + timedelta(hours=1))
+    params = on_the_line.params(param or (), chosen)
+    made = rows(file, workflow, params, files, inputs, file.newest + timedelta(hours=1))
     said = Answers.read(answers) if answers is not None else Answers()
     try:
         report = asyncio.run(walk(configuration, chosen, made, file, said, repository_of(config)))
@@ -92,5 +93,3 @@ def _made_up(declared: Declared) -> Any:
         return f"example{declared.accept[0]}"
     value = _TEXTS[declared.type]
     return value[: declared.max_length] if isinstance(value, str) and declared.max_length else value
-
-

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from bot.cli.console import err, out
-from bot.finding import Finding
+from bot.cli.files import read_files
 from bot.workflows import builtin_files, check
+from bot.workflows.configuration import BOT_FILE
+from bot.workflows.extends import below
 from bot.workflows.report import FORMATS
 
 
@@ -20,42 +22,18 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
-def read_files(path: Path) -> tuple[dict[str, str], list[Finding]]:
-    """The configuration files below `path`: a repository's root, its `.github`, or a `bot.yml` itself.
-
-    Keys are repository paths. A file that is not UTF-8 is a finding.
-    """
-    if path.is_file():
-        top, extra = path, path.parent / "bot"
-    else:
-        base = path if path.resolve().name == ".github" else path / ".github"
-        top, extra = base / "bot.yml", base / "bot"
-    # the other ending is not read, and the checks say so
-    names = [(top, ".github/bot.yml"), (top.with_name("bot.yaml"), ".github/bot.yaml")]
-    candidates = [(file, name) for file, name in names if file.is_file() and (file == top or not path.is_file())]
-    candidates += [
-        (found, f".github/bot/{found.relative_to(extra).as_posix()}")
-        for found in sorted(extra.rglob("*"))
-        if found.is_file()
-    ]
-    files: dict[str, str] = {}
-    findings: list[Finding] = []
-    for found, name in candidates:
-        try:
-            files[name] = found.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            findings.append(
-                Finding(name, 1, 1, "error", "not_utf8", f"byte {error.start} is not UTF-8", "save it as UTF-8")
-            )
-    return files, findings
-
-
 def validate(
-    path: Annotated[Path, typer.Argument(help="A repository's root, or a bot.yml.", exists=True)] = Path(),
+    path: Annotated[Path, typer.Argument(help="A repository, its .github, or a file of it.", exists=True)] = Path(),
     format_: Annotated[Format, typer.Option("--format", help="How findings are printed.")] = Format.TEXT,
+    base: Annotated[
+        Path | None, typer.Option(help="A checkout of the repository that `extends` names.", exists=True)
+    ] = None,
 ) -> None:
     """Check a repository's configuration; exit code 3 where an error forbids its use."""
     files, findings = read_files(path)
+    if base is not None:
+        under, odd = read_files(base)
+        files, findings = below(files, under, BOT_FILE), [*findings, *odd]
     if not files and not findings:
         err(f"there is no .github/bot.yml below {path.resolve()}; without one the product's own `ask` agent serves")
         return

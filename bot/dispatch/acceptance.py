@@ -19,6 +19,7 @@ from bot.model.thread import Issue
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Thread
+from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
 REQUESTS_MAX = 20
@@ -97,7 +98,7 @@ def _tell_broken(
 ) -> None:
     """A reaction for whoever asks, and one comment per thread and commit."""
     react(session, thread, acceptance, asked, "confused", speaker)
-    slot = Slot(f"thread/{thread.id}", "config", step=configured.commit)
+    slot = Slot(f"thread/{thread.id}", "config", step=configured.version)
     if outbox.find(session, slot) is None:
         speaker.comment(session, thread, slot, purpose="error", body=broken_body(acceptance))
 
@@ -110,6 +111,10 @@ def broken_body(acceptance: Acceptance) -> str:
     home = acceptance.event.issue.url.partition("/issues/")[0].partition("/pull/")[0]
 
     def link(file: str, line: int) -> str:
+        base = configured.base
+        if base is not None and (path := file.removeprefix(f"{base.source}:")) != file:
+            site = home.rpartition("/")[0].rpartition("/")[0]
+            return f"{site}/{base.owner}/{REPOSITORY}/blob/{base.commit}/{quote(path)}#L{line}"
         return f"{home}/blob/{configured.commit}/{quote(file)}#L{line}"
 
     return configuration_body(configured.findings, commit=configured.commit, link=link if configured.commit else None)
@@ -131,7 +136,7 @@ def _dispatch(
         speaker.comment(session, thread, acceptance.slot(asked, "inputs"), purpose="error", body=body)
         react(session, thread, acceptance, asked, "confused", speaker)
         return
-    snapshot = snapshots.keep(session, event.repository.id, configured.commit, configured.files, acceptance.now)
+    snapshot = snapshots.keep(session, event.repository.id, configured.version, configured.files, acceptance.now)
     dispatch = Dispatch(
         thread_id=thread.id,
         delivery_id=acceptance.delivery.id,

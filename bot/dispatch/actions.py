@@ -10,9 +10,9 @@ from bot.dispatch.pins import listing
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
-from bot.publish import Speaker, cancelled_body
-from bot.store import Session, dispatches
-from bot.store.tables import Run, Thread
+from bot.publish import Footer, Speaker, cancelled_body, gate_slot, settled_gate_body
+from bot.store import Session, dispatches, gates
+from bot.store.tables import Frame, Run, Thread
 
 Prepare = Callable[["Actions", Asked, Acceptance, RepositoryClient], Awaitable[Act]]
 
@@ -93,6 +93,7 @@ async def _cancel(self: Actions, asked: Asked, acceptance: Acceptance, _client: 
         by = acceptance.event.sender.login
         for run in found:
             if dispatches.cancel(session, run, by, acceptance.now):
+                _take_back(self, session, run)
                 _tell_cancelled(self, session, thread, run, by)
         react(session, thread, acceptance, asked, "+1", self.speaker)
 
@@ -108,6 +109,27 @@ def _tell_cancelled(self: Actions, session: Session, thread: Thread, run: Run, b
         body=cancelled_body(run=run.number, workflow=run.workflow, by=by),
         run=run,
     )
+
+
+def _take_back(self: Actions, session: Session, run: Run) -> None:
+    """Nobody need answer what the run asked."""
+    for asked in gates.cancelled(session, run.id):
+        gate, attempt = asked.gate, asked.attempt
+        path = session.get_one(Frame, attempt.frame_id).path
+        approval = gate.id if gate.kind == "approval" else ""
+        self.speaker.comment(
+            session,
+            asked.thread,
+            gate_slot(run.id, attempt.step, attempt.number, path, approval=approval),
+            purpose="gate",
+            body=settled_gate_body(
+                name=asked.name,
+                question=gate.question,
+                show=gate.options.get("show", ""),
+                footer=Footer(run.number, name=run.workflow),
+            ),
+            run=run,
+        )
 
 
 async def _pin(self: Actions, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act:

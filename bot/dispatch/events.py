@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from bot.github import parse
-from bot.model.event import HANDLED, Event
+from bot.model.event import HANDLED, Event, Signal
 from bot.model.thread import Comment, Issue
 
 Payload = Mapping[str, Any]
@@ -21,8 +21,10 @@ class Ignored:
     reason: str
 
 
-def normalise(event: str, payload: Payload) -> Event | Ignored:
+def normalise(event: str, payload: Payload) -> Event | Signal | Ignored:
     """The event of a payload, or why there is none. Never raises, whatever the payload holds.
+
+    What only a `wait` step has a use for is a `Signal`; what an event means to one, `signal_of` tells.
 
     `event` is the value of `X-GitHub-Event`. `text` is set only where it may hold a request: a comment that was created
     or edited, an issue's body when it was opened or edited; a title never. `installation_id` is 0 where the payload
@@ -38,6 +40,91 @@ def normalise(event: str, payload: Payload) -> Event | Ignored:
         return read(action, payload)
     except parse.Unreadable as error:
         return Ignored(f"unreadable {event}: {error}")
+
+
+def signal_of(event: Event) -> Signal | None:
+    """What an event on a thread means to a run that waits: a new comment, a label."""
+    comment = event.comment
+    fields = {"actor": event.sender.login}
+    if (event.name, event.action) == ("issue_comment", "created") and comment is not None:
+        return _signal("comment", event, {"comment_id": str(comment.id), **fields, "url": comment.url})
+    if (event.name, event.action) == ("issues", "labeled"):
+        return _signal("labeled", event, {**event.fields, **fields, "url": event.issue.url})
+    return None
+
+
+def _signal(name: Literal["comment", "labeled"], event: Event, fields: Mapping[str, str]) -> Signal:
+    numbers = (event.issue.number,)
+    return Signal(name, event.at, event.sender, event.repository, event.installation_id, numbers, fields)
+
+
+def _pull_request(action: str, payload: Payload) -> Signal | Ignored:
+    pull = payload.get("pull_request")
+    if not isinstance(pull, Mapping):
+        raise parse.Unreadable("no pull request")
+    number, sender = pull.get("number"), parse.account(payload.get("sender"))
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise parse.Unreadable("pull request: no number")
+    if action == "closed" and pull.get("merged") is not True:
+        return Ignored("closed without being merged")
+    merged = action == "closed"
+    fields = {"sha": pull.get("merge_commit_sha")} if merged else _fields(payload)
+    at = pull.get("merged_at") if merged else pull.get("updated_at")
+    return Signal(
+        "merged" if merged else "labeled",
+        parse.timestamp(at or pull.get("updated_at")),
+        sender,
+        parse.repository(payload.get("repository")),
+        _installation(payload),
+        (number,),
+        _flat({**fields, "actor": sender.login, "url": pull.get("html_url")}),
+    )
+
+
+def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
+    """Reads what tells that a check, or all those of an App, has ended.
+
+    GitHub names the open pull requests whose head the commit is, but none from forks. Source:
+    https://docs.github.com/en/rest/checks/runs#get-a-check-run
+    """
+
+    def read(action: str, payload: Payload) -> Signal | Ignored:
+        check = payload.get(key)
+        sha = check.get("head_sha") if isinstance(check, Mapping) else None
+        if not isinstance(check, Mapping) or not isinstance(sha, str) or not sha:
+            raise parse.Unreadable("no check, or none of a commit")
+        pulls = check.get("pull_requests")
+        numbers = [number for pull in pulls if (number := _headed(pull, sha))] if isinstance(pulls, list) else []
+        if not numbers:
+            return Ignored("a check of no open pull request's head")
+        sender, app = parse.account(payload.get("sender")), check.get("app")
+        number = app.get("id") if isinstance(app, Mapping) else None
+        url = check.get("html_url")
+        return Signal(
+            "checks_completed",
+            parse.timestamp(check.get("completed_at") or check.get("updated_at")),
+            sender,
+            parse.repository(payload.get("repository")),
+            _installation(payload),
+            tuple(numbers),
+            _flat({"sha": sha, "conclusion": check.get("conclusion"), "actor": sender.login, "url": url}),
+            sha=sha,
+            app_id=number if isinstance(number, int) else None,
+        )
+
+    return read
+
+
+def _headed(pull: object, sha: str) -> int | None:
+    """The number of a pull request whose head is that commit."""
+    head = pull.get("head") if isinstance(pull, Mapping) else None
+    number = pull.get("number") if isinstance(pull, Mapping) else None
+    fits = isinstance(head, Mapping) and head.get("sha") == sha
+    return number if fits and isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _flat(fields: Mapping[str, object]) -> dict[str, str]:
+    return {key: value for key, value in fields.items() if isinstance(value, str) and value}
 
 
 def _issue_comment(action: str, payload: Payload) -> Event | Ignored:
@@ -64,9 +151,12 @@ def _issues(action: str, payload: Payload) -> Event | Ignored:
     return _event("issues", action, payload, at, issue, None, text)
 
 
-_READERS: Mapping[str, Callable[[str, Payload], Event | Ignored]] = {
+_READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Ignored]] = {
     "issue_comment": _issue_comment,
     "issues": _issues,
+    "pull_request": _pull_request,
+    "check_run": _checks("check_run"),
+    "check_suite": _checks("check_suite"),
 }
 
 

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 from bot import log, publish
-from bot.dispatch import configuration, events, mentions
+from bot.dispatch import configuration, events, mentions, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Acceptance, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.bases import Bases
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, parse
 from bot.dispatch.configuration import Configured
@@ -25,7 +26,7 @@ from bot.dispatch.roles import AskedRoles
 from bot.errors import BotError, Forbidden, NotFound, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock
-from bot.model.event import Event
+from bot.model.event import Event, Signal
 from bot.model.role import Role
 from bot.model.state import DeliveryState
 from bot.publish import Marker, Speaker
@@ -172,7 +173,10 @@ class Intake:
             await self._settle(delivery, DeliveryState.IGNORED, "the delivery names no installation")
             return
         client = self._p.github.repository(event.installation_id, event.repository)
-        if identity.is_me(event.sender):
+        if isinstance(event, Signal):
+            reason = await waits.hear(self._p.store, client, identity, delivery, event, self._p.clock)
+            _log.info("delivery", guid=delivery.guid, reason=reason)
+        elif identity.is_me(event.sender):
             await self._own(delivery, event, client)
         else:
             await self._foreign(delivery, event, identity, client)
@@ -199,7 +203,8 @@ class Intake:
         looked = _Looked()
         configured: Configured | None = None
         if "@" in event.text:
-            configured = await configuration.current(client, event.repository, self._p.memo)
+            bases = Bases(self._p.github, identity.serves)
+            configured = await configuration.current(client, event.repository, self._p.memo, bases)
             looked = await self._look(delivery, event, identity, client, configured)
         if (later := looked.later) is not None:
             since = delivery.trying_since or self._p.clock.now()
@@ -217,12 +222,16 @@ class Intake:
             thread = observe(session, event, parts.marker, parts.speaker, acceptance.handle, now, ours=ours)
             for asked, act in zip(looked.asked, acts, strict=True):
                 accept(session, thread, acceptance, asked, act, self._p.speaker)
+            names = []
+            if (signal := events.signal_of(event)) and not (signal.event == "comment" and looked.spoken_to(event)):
+                names = waits.answer(session, signal, delivery.received_at, now)
             for refused in looked.refused:
                 react(session, thread, acceptance, refused, "confused", self._p.speaker)
             if looked.asked and looked.surplus:
                 tell_surplus(session, thread, acceptance, looked.surplus, parts.speaker)
-            if looked.asked:
-                deliveries.settle(session, delivery.id, DeliveryState.PLANNED)
+            if looked.asked or names:
+                reason = f"answered {', '.join(names)}" if names else ""
+                deliveries.settle(session, delivery.id, DeliveryState.PLANNED, reason)
             else:
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, looked.reason[:500])
             _keep_or_purge(session, delivery, event)
@@ -249,6 +258,7 @@ class Intake:
         signed = {name for name in names if _signed(usable, name)}
         roles = AskedRoles(client)
         looked = _Looked()
+        looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
         for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
             command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
@@ -288,6 +298,12 @@ class _Looked:
     #: requests beyond those that are taken
     surplus: int = 0
     later: Later | None = None
+    #: whether the bot is spoken to at all, by whomever
+    mentioned: bool = False
+
+    def spoken_to(self, event: Event) -> bool:
+        """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
+        return self.mentioned or event.sender.is_bot
 
 
 def _needed(configured: Configured, command: Command) -> Role:

@@ -15,14 +15,15 @@ from bot.engine.judge import judged
 from bot.engine.ledger import Ledger, keep_outcome
 from bot.engine.opening import opened, opens, repeated
 from bot.engine.posts import posted
+from bot.engine.rendering import rendering
 from bot.engine.route import admits
-from bot.engine.scope import scope
 from bot.engine.survey import Join, Resume, Survey, survey
 from bot.engine.terms import Begun, Say, Terms
 from bot.model.outcome import Done, Failed, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
 from bot.store import Session, runs, snapshots
 from bot.store.database import ring
+from bot.store.gates import ASKED
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Spend
 from bot.workflows import Step
@@ -51,7 +52,7 @@ class Advancing:
         wake: datetime | None = None
         while rows.run.state is RunState.RUNNING:
             tree = Tree.of(rows, self._terms.workflow, self._terms.find)
-            ledger = Ledger(self._session, rows, tree, self._now)
+            ledger = self._ledger(tree)
             found = survey(tree, rows, ledger.look, self._now)
             wake = found.wake
             end = self._end(tree, found)
@@ -82,7 +83,7 @@ class Advancing:
         self._said(level, step, attempt)
 
     def _ledger(self, tree: Tree) -> Ledger:
-        return Ledger(self._session, self._rows, tree, self._now)
+        return Ledger(self._session, self._rows, tree, self._terms, self._now)
 
     # -- ends ---------------------------------------------------------------------------------------------------------
 
@@ -91,7 +92,8 @@ class Advancing:
         if rows.run.cancelled_by:
             return End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}")
         if found.end is not None:
-            if found.end.state is RunState.SUCCEEDED and (lacking := exported(rows, tree.root)).code:
+            lacking = exported(rows, tree.root, self._terms.result_bytes)
+            if found.end.state is RunState.SUCCEEDED and lacking.code:
                 return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}")
             return found.end
         for _, start in found.starts:
@@ -131,7 +133,7 @@ class Advancing:
         if (spent := limits.step_bound(level, step)) is not None:
             self.settle(level, attempt, spent)
             return False
-        values = scope(self._rows, tree, level, attempt=attempt.number, iteration=attempt.iteration)
+        values = rendering(self._session, self._rows, tree, level, step, attempt)
         if opens(step):
             assert isinstance(step, WorkingStep)
             over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find)
@@ -185,7 +187,7 @@ class Advancing:
         if wait.intents:
             self._terms.intend(self._session, self._rows, level, attempt, wait.intents, True)
             self._rows.posts = runs.posts(self._session, attempt.run_id)
-        if wait.what in ("answer", "approval"):
+        if wait.what in ASKED:
             self._terms.ask(self._session, self._rows, level, attempt, gate)
 
     def _resume(self, tree: Tree, resume: Resume) -> None:
@@ -194,6 +196,8 @@ class Advancing:
         if gate.state is GateState.OPEN:
             gate.state = follow(gate.state, GateState.ANSWERED if gate.kind == "posts" else GateState.EXPIRED)
             self._session.add(gate)
+        if gate.kind in ASKED:
+            self._terms.ask(self._session, self._rows, level, attempt, gate)
         if gate.kind == "approval":
             attempt.state = follow(attempt.state, AttemptState.RUNNING)
             self._session.add(attempt)
@@ -203,7 +207,7 @@ class Advancing:
         if gate.kind == "posts":
             kept = snapshots.get_blob(self._session, gate.kept) if gate.kept else b""
             outcome: Outcome = posted(step, self._rows.posts.get(attempt.id, []), kept)
-            outcome = judged(step, outcome)
+            outcome = judged(step, outcome, most=self._terms.result_bytes)
         else:
             assert isinstance(step, (AskStep, WaitStep))
             outcome = gates.with_writes(gates.came_to(step, gate), step.writes)
@@ -216,7 +220,7 @@ class Advancing:
         level, attempt = join.level, join.attempt
         step = level.step(attempt.step)
         assert isinstance(step, WorkingStep)
-        outcome: Outcome = joined(join, self._rows)
+        outcome: Outcome = joined(join, self._rows, self._terms.result_bytes)
         onward: str | None = None
         if isinstance(step, GroupStep) and step.own_loop is not None and not join.ends[0][0].is_element:
             loop, last = step.own_loop, join.ends[0][0]
@@ -233,7 +237,7 @@ class Advancing:
                     onward = loop.on_exhaust
                     outcome = Done(output=getattr(outcome, "output", None), result=getattr(outcome, "result", None))
         if not join.ends[0][0].is_element:
-            outcome = judged(step, outcome)
+            outcome = judged(step, outcome, most=self._terms.result_bytes)
         assert not isinstance(outcome, Wait)
         ledger.settle(level, step, attempt, outcome, onward=onward)
         self._session.flush()

@@ -60,6 +60,7 @@ class Asking:
                 cwd=self._place.workspace.path,
                 env=self._place.env,
                 runners=self._runners,
+                readable=self._place.readable,
                 schema=wanted(self._step),
                 tools=tools,
                 redact=self._around.bench.redact,
@@ -135,6 +136,7 @@ class Asking:
             folder=place.workspace.path,
             sandbox=self._around.bench.sandbox,
             env=place.env,
+            readable=place.readable,
             thread=self._around.comments(policy),
             names=self._terms.configuration.names(),
         )

@@ -23,6 +23,7 @@ from bot.context import (
     select,
 )
 from bot.engine.delivered import Delivered
+from bot.engine.projection import RUN_FILE
 from bot.engine.step_inputs import Environment, wanted_inputs
 from bot.model.context import Context
 from bot.model.role import Role
@@ -102,6 +103,7 @@ async def assemble_step(
             step=step.id,
             asked_by=rows.dispatch.actor,
             goal=workflow.goal,
+            run_file=RUN_FILE if workspace.mode != "none" else "",
         ),
         snapshot=snapshot,
         selection=select(snapshot, policy, roles),
@@ -205,6 +207,8 @@ def _named(step: AskingStep, configuration: Configuration) -> dict[str, str | No
 
 def _request(rows: RunRows) -> Request:
     dispatch = rows.dispatch
+    if dispatch.depth:  # a model wrote it
+        return Request(dispatch.request, f"a run that {dispatch.actor} started", "untrusted")
     what = "issue body" if dispatch.comment_id is None else f"comment {dispatch.comment_id}"
     role = Role(dispatch.actor_role) if dispatch.actor_role else Role.NONE
     return Request(

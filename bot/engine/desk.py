@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from bot import log
 from bot.engine.around import Place
@@ -16,8 +17,10 @@ from bot.engine.grant import environment, own_variables, wants_secrets
 from bot.engine.graph import End
 from bot.engine.performer import Performer
 from bot.engine.reading import Reading
+from bot.engine.rendering import rendering
 from bot.engine.report import Reporter
-from bot.engine.scope import scope
+from bot.engine.run_files import RunFiles
+from bot.engine.run_folder import has_commands
 from bot.engine.service import Service
 from bot.engine.tools import Tools, repository_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
@@ -45,6 +48,7 @@ class Desk:
         self._t = tools
         self._reading = Reading(tools)
         self._reporter = Reporter(tools.speaker)
+        self._files = RunFiles(tools.store, tools.workspaces, tools.redact)
 
     async def terms(self, rows: RunRows) -> Terms:
         checked = self._configuration(rows)
@@ -61,6 +65,7 @@ class Desk:
             self._say_step,
             self._ask_people,
             self._intend,
+            self._t.result_max_bytes,
         )
 
     async def admit(self, rows: RunRows) -> End | None:
@@ -109,7 +114,11 @@ class Desk:
         bot = configuration.bot if configuration else BotFile(version=1)
         self._reporter.intend(session, rows, attempt, intents, level.frame.path, waits=waits, bot=bot)
 
+    async def noted(self, run_id: str, terms: Terms) -> None:
+        await self._files.note(run_id, terms)
+
     async def clear(self, run_id: str) -> None:
+        self._files.forget(run_id)
         try:
             await self._t.workspaces.remove(run_id)
         except (BotError, OSError) as error:  # the next start sweeps it; the run itself has ended well
@@ -168,13 +177,21 @@ class Desk:
         async with self._t.workspaces.open(
             mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
         ) as workspace:
-            own = own_variables(rows, step, workspace)
+            folder: Path | None = None
+            if workspace.mode != "none":
+                await self._files.note(rows.run.id, terms)
+            if has_commands(step, terms.configuration):
+                folder = await self._files.lay_out(begun)
+            own = own_variables(rows, step, workspace, folder)
             shared = self._environment(terms.configuration.bot.workspace.env)
             attempt = begun.attempt
-            values = scope(rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
+            values = await self._t.store.read(
+                lambda session: rendering(session, rows, begun.tree, begun.level, step, attempt, terms.configuration)
+            )
             resources = {name: one.shown for name, one in terms.configuration.bot.resources.items()}
             more = {"resources": resources, "secrets": secret_scope(secret)}
-            yield Place(workspace, {**shared, **own}, {**values, **more})
+            readable = () if folder is None else (folder,)
+            yield Place(workspace, {**shared, **own}, {**values, **more}, readable)
 
     async def _secrets(self, begun: Begun) -> Callable[[str], str]:
         """What reads this repository's secrets; nothing where the step sees what a stranger's fork holds."""

@@ -13,7 +13,7 @@ from bot.model.ident import compact, digest
 from bot.model.outcome import Done, Failed, Outcome, Question, Wait
 from bot.model.state import GateState
 from bot.store.tables import Gate
-from bot.workflows.gate_steps import APPROVE, REJECT, AskStep, Back, FormQuestion, WaitStep
+from bot.workflows.gate_steps import APPROVE, GATE_SECONDS, REJECT, AskStep, Back, FormQuestion, WaitStep
 
 #: what the answer of a gate has for our own records, which no step sees
 _RECORDED = frozenset({"channel", "at"})
@@ -59,6 +59,9 @@ def _form(one: FormQuestion, scope: Mapping[str, Any]) -> dict[str, Any]:
 def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str | None) -> Gate:
     """The row of what is waited for. Its digest binds an answer to what was shown."""
     question = wait.question or Question("")
+    until = wait.until
+    if until is None and wait.what == "approval":
+        until = now + timedelta(seconds=GATE_SECONDS)
     labels = question.options or ({APPROVE: None, REJECT: None} if wait.what == "approval" else {})
     options = {"options": labels, "questions": list(question.questions), "text": question.text}
     shown = compact({"question": question.question, "show": question.show, **options})
@@ -71,7 +74,7 @@ def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str
         # a call of a tool names nobody who may approve it: whoever runs the bot may
         who=question.who or ({"dashboard": True} if wait.what == "approval" else {}),
         digest=digest(shown),
-        deadline=wait.until,
+        deadline=until,
         kept=kept,
         opened_at=now,
     )
@@ -99,12 +102,16 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
     said = f"**{label}**" if label else "an answer"
     output = f"{who}: {said}" + (f"\n\n{answer['text']}" if answer.get("text") else "")
     if answer.get("answers"):
-        lines = [f"- {answer['questions'].get(key, key)}: {value}" for key, value in answer["answers"].items()]
+        lines = [f"- {answer['questions'].get(key, key)}: {_text(value)}" for key, value in answer["answers"].items()]
         output = "\n".join([f"{who} answered:", "", *lines])
     if label == REJECT and not step.options:
         message = f"{by or 'nobody'} said no" + (f": {answer['text']}" if answer.get("text") else "")
         return Failed("rejected", message, "", output=output, writes={LABEL: REJECT})
     return Done(output=output, result={key: value for key, value in answer.items() if key not in _RECORDED})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
 
 
 def reason_of(outcome: Outcome) -> str:
@@ -120,7 +127,7 @@ def with_writes(outcome: Outcome, writes: tuple[str, ...]) -> Outcome:
         return outcome
     answers = outcome.result.get("answers", {}) if isinstance(outcome.result, dict) else {}
     given = {key: answers[key] for key in writes if key in answers}
-    texts = {key: value if isinstance(value, str) else compact(value) for key, value in given.items()}
+    texts = {key: _text(value) for key, value in given.items()}
     lacking = [key for key in writes if key not in texts]
     if lacking:
         told = ", ".join(f"`{key}`" for key in lacking)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from bot.engine.budget import Spent, left
 from bot.runners import Limits
@@ -30,10 +31,11 @@ def step_limits(step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], 
     )
 
 
-def own_variables(rows: RunRows, step: Step, workspace: Workspace) -> dict[str, str]:
-    """The variables that the engine sets for every command."""
+def own_variables(rows: RunRows, step: Step, workspace: Workspace, run_folder: Path | None = None) -> dict[str, str]:
+    """The variables that the engine sets for every command; `run_folder` is what earlier steps left."""
     thread = rows.thread
     return {
+        **({} if run_folder is None else {"BOT_RUN_DIR": str(run_folder)}),
         "BOT_RUN_ID": rows.run.id,
         "BOT_STEP_ID": step.id,
         "BOT_WORKSPACE": str(workspace.path),

@@ -16,14 +16,15 @@ from bot.model.state import RunState
 from bot.publish import fence
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Value
+from bot.workflows.results import BYTES_MAX
 from bot.workflows.step import GroupStep, ParallelStep, UsesStep
 
 #: names of failed frames that a message lists
 _NAMED = 5
 
 
-def joined(join: Join, rows: RunRows) -> Done | Failed:
-    """The outcome of an attempt whose frames are over."""
+def joined(join: Join, rows: RunRows, most: int = BYTES_MAX) -> Done | Failed:
+    """The outcome of an attempt whose frames are over; `most` bounds what a workflow that is used gives, in bytes."""
     step = join.level.step(join.attempt.step)
     if join.ends[0][0].is_element:
         return _elements(join)
@@ -31,7 +32,7 @@ def joined(join: Join, rows: RunRows) -> Done | Failed:
         case ParallelStep():
             return _branches(step, join, rows)
         case UsesStep():
-            return _used(step, *join.ends[0], rows)
+            return _used(step, *join.ends[0], rows, most)
         case GroupStep():
             return _group(*join.ends[0])
     raise TypeError(f"a step of kind {step.kind} has no frames")
@@ -46,10 +47,10 @@ def _group(level: Level, end: End) -> Done | Failed:
     return Done(output=last.output, result=last.result)
 
 
-def _used(step: UsesStep, level: Level, end: End, rows: RunRows) -> Done | Failed:
+def _used(step: UsesStep, level: Level, end: End, rows: RunRows, most: int) -> Done | Failed:
     if end.state is not RunState.SUCCEEDED:
         return _inner(level, end)
-    found = exported(rows, level)
+    found = exported(rows, level, most)
     if found.code:
         return Failed(found.code, f"`{step.uses}`: {found.message}", found.hint)
     value = found.value

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from bot.model.outcome import Done, Failed, Outcome
 from bot.workflows import Result, Step, extract, extract_tagged
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.results import TAG
+from bot.workflows.results import BYTES_MAX, TAG
 from bot.workflows.writes import Extraction, find_object, pick
 
 #: how each kind hands over a result, for the hint where there is none
@@ -34,24 +34,24 @@ class _Given:
     fault: str = ""
 
 
-def judged(step: Step, outcome: Outcome, file: str | None = None) -> Outcome:
+def judged(step: Step, outcome: Outcome, file: str | None = None, most: int = BYTES_MAX) -> Outcome:
     """The outcome with its result checked and its `writes` extracted; a failure where either does not fit.
 
     `file` is what a command left in `$BOT_RESULT_FILE`, None where there is nothing. An agent's result is what its
-    model gave as such, else the tagged block, which is no part of its output.
+    model gave as such, else the tagged block, which is no part of its output. `most` bounds it, in bytes.
     """
     if not isinstance(outcome, Done) or not isinstance(step, WorkingStep):
         return outcome
     declared = step.result
     if step.kind in _DIRECT or step.kind not in _TRANSPORTS:
-        if declared is not None and (failed := _refused(step.kind, declared, _Given(outcome.result), outcome)):
+        if declared is not None and (failed := _refused(step.kind, declared, _Given(outcome.result), outcome, most)):
             return failed
     elif declared is None:
         given = _parsed(file) if step.kind == "run" else _Given()
         outcome = replace(outcome, result=None if given.fault else given.value)
     else:
         outcome, given = _handed_over(step.kind, outcome, file)
-        if (failed := _refused(step.kind, declared, given, outcome)) is not None:
+        if (failed := _refused(step.kind, declared, given, outcome, most)) is not None:
             return failed
         outcome = replace(outcome, result=given.value)
     return _with_writes(step, outcome) if step.writes else outcome
@@ -79,19 +79,20 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
-def _refused(kind: str, declared: Result, given: _Given, outcome: Done) -> Failed | None:
+def _refused(kind: str, declared: Result, given: _Given, outcome: Done, most: int) -> Failed | None:
     transport = _TRANSPORTS.get(kind, "its result")
     if given.fault:
-        return _failed(outcome, "result_mismatch", f"the result is no JSON: {given.fault}", f"It is {transport}.")
+        message = f"the result is no JSON: {given.fault}"
+        return failed_instead(outcome, "result_mismatch", message, f"It is {transport}.")
     if given.value is None:
         if not declared.required:
             return None
-        return _failed(outcome, "result_missing", "there is no result", f"It is {transport}.")
-    violations = declared.checker.check(given.value)
+        return failed_instead(outcome, "result_missing", "there is no result", f"It is {transport}.")
+    violations = declared.checker.check(given.value, max_bytes=most)
     if not violations:
         return None
     more = f" and {len(violations) - 3} more" if len(violations) > 3 else ""
-    return _failed(outcome, "result_mismatch", "; ".join(map(str, violations[:3])) + more, f"It is {transport}.")
+    return failed_instead(outcome, "result_mismatch", "; ".join(map(str, violations[:3])) + more, f"It is {transport}.")
 
 
 def _with_writes(step: WorkingStep, outcome: Done) -> Outcome:
@@ -104,12 +105,12 @@ def _with_writes(step: WorkingStep, outcome: Done) -> Outcome:
     if found.error:
         told = {"writes_error": found.error}
         hint = f"Its `writes` wants {', '.join(f'`{key}`' for key in step.writes)} in one JSON object."
-        return replace(_failed(outcome, "writes_error", found.error, hint), writes=told)
+        return replace(failed_instead(outcome, "writes_error", found.error, hint), writes=told)
     warning = {"writes_warning": found.warning} if found.warning else {}
     return replace(outcome, writes={**outcome.writes, **found.values, **warning})
 
 
-def _failed(outcome: Done, code: str, message: str, hint: str) -> Failed:
+def failed_instead(outcome: Done, code: str, message: str, hint: str) -> Failed:
     """The same as a failure: what it said and cost stays."""
     return Failed(
         code,
@@ -121,4 +122,5 @@ def _failed(outcome: Done, code: str, message: str, hint: str) -> Failed:
         usage=outcome.usage,
         model=outcome.model,
         writes=outcome.writes,
+        episode=outcome.episode,
     )

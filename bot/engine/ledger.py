@@ -9,10 +9,13 @@ from functools import cache
 from typing import Any
 
 from bot.engine import evidence
+from bot.engine.episode import episodes
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import Start, Walk, reason, used_up
+from bot.engine.rendering import rendering
 from bot.engine.route import Ended, Route, RouteFault, Scope, route
-from bot.engine.scope import OUTCOMES, condition_scope, context_of, cut, scope
+from bot.engine.scope import OUTCOMES, condition_scope, context_of, cut
+from bot.engine.terms import Terms
 from bot.engine.values import LABEL, storable, written
 from bot.model.outcome import Done, Failed, Faulted, Wait
 from bot.model.state import AttemptState, follow
@@ -27,8 +30,8 @@ from bot.workflows.step import EndStep, SwitchStep
 class Ledger:
     """Writes the outcomes of one run's attempts, within one transaction and against one reading of its frames."""
 
-    def __init__(self, session: Session, rows: RunRows, tree: Tree, now: datetime) -> None:
-        self._session, self._rows, self._tree, self._now = session, rows, tree, now
+    def __init__(self, session: Session, rows: RunRows, tree: Tree, terms: Terms, now: datetime) -> None:
+        self._session, self._rows, self._tree, self._terms, self._now = session, rows, tree, terms, now
 
     def look(self, level: Level, step: str | None = None) -> Scope:
         """What conditions look at now, put together when the first of them asks."""
@@ -68,7 +71,9 @@ class Ledger:
             self._settle(level, step, attempt, _instead(fault, outcome), walk, said, None)
         if attempt.state is AttemptState.SUCCESS:
             evidence.register(self._session, self._rows, level, step, attempt, files or {}, self._now)
-            evidence.publish(self._session, self._rows, level, self._now)
+        if attempt.route.get("why") == "rework":
+            evidence.outdate(self._session, self._rows, level, attempt)
+        evidence.publish(self._session, self._rows, level, self._now, self._terms.result_bytes)
 
     def _settle(
         self,
@@ -86,6 +91,8 @@ class Ledger:
         state = AttemptState.SUCCESS if isinstance(outcome, Done) else AttemptState.FAIL
         attempt.state = follow(before, state)
         values = written(step, outcome, OUTCOMES[state])
+        if step.kind == "agent":
+            values |= episodes(outcome.episode, attempt, rows.values)
         self._write(attempt, values)
         told = said or reason(attempt.error)
         ended = Ended(state, attempt.error.get("code", ""), told, attempt.output or "", values.get(LABEL, ""))
@@ -100,10 +107,8 @@ class Ledger:
             attempt.state = before
             raise
         rework = step.rework if isinstance(step, WorkingStep) else None
-        if taken.why == "rework":
-            if rework is not None and rework.comments_as is not None:
-                self._write(attempt, {rework.comments_as: taken.reason})
-            evidence.outdate(self._session, rows, level, taken.to)
+        if taken.why == "rework" and rework is not None and rework.comments_as is not None:
+            self._write(attempt, {rework.comments_as: taken.reason})
         attempt.route = taken.to_row()
         self._session.add_all(rows.values[known:])
 
@@ -116,7 +121,7 @@ class Ledger:
         outcome = Done()
         state = AttemptState.SKIPPED if start.skip else AttemptState.SUCCESS
         if isinstance(step, EndStep) and not start.skip and step.end.text is not None:
-            values = scope(rows, self._tree, level, attempt=attempt.number, iteration=attempt.iteration)
+            values = rendering(self._session, rows, self._tree, level, step, attempt)
             rendered = step.end.text.render(values)
             outcome, notes = Done(rendered.text), (*notes, *rendered.warnings)
         taken = route(level.steps, step, Ended(state, message=outcome.output or ""), walk.taken, look)
@@ -156,6 +161,7 @@ def _instead(fault: RouteFault, outcome: Done | Failed) -> Failed:
         outcome.usage,
         outcome.model,
         outcome.writes,
+        outcome.episode,
     )
 
 

@@ -9,9 +9,11 @@ from bot.engine.around import Place, Surroundings
 from bot.engine.asking import Asking
 from bot.engine.commit import Performed
 from bot.engine.judge import judged
+from bot.engine.produced import with_files
 from bot.engine.terms import Begun, Terms
 from bot.model.outcome import Outcome
 from bot.steps import perform_run, read_result, result_file
+from bot.workflows import Step
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep
 from bot.workflows.step import AskingStep, CodeStep, ConnectorStep, RunStep
 
@@ -33,8 +35,13 @@ class Performer:
         outcome, file = await self._outcome(begun, place, seconds)
         if not self._judging:
             return Performed(outcome)
-        # a schema and a large answer may take a while
-        return Performed(await asyncio.to_thread(judged, begun.step, outcome, file))
+        # a schema, a large answer and large files may take a while
+        return await asyncio.to_thread(self._held, begun.step, outcome, file, place)
+
+    def _held(self, step: Step, outcome: Outcome, file: str | None, place: Place) -> Performed:
+        """The outcome held against what the step declares, with the files that it produces."""
+        outcome = judged(step, outcome, file, self._terms.result_bytes)
+        return Performed(*with_files(step, outcome, place.workspace.path, self._around.bench.redact))
 
     async def _outcome(self, begun: Begun, place: Place, seconds: float) -> tuple[Outcome, str | None]:
         """What came of the step, and what it left as its result in a file, if anything."""

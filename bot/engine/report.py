@@ -9,9 +9,21 @@ from bot.engine.graph import End
 from bot.model.context import Manifest
 from bot.model.outcome import Intent, Usage
 from bot.model.slot import Slot
-from bot.model.state import AttemptState, RunState
-from bot.publish import Footer, Saw, Speaker, cancelled_body, failure_body, gate_body, inline_code, note_body
+from bot.model.state import AttemptState, GateState, RunState
+from bot.publish import (
+    Footer,
+    Saw,
+    Speaker,
+    cancelled_body,
+    failure_body,
+    gate_body,
+    gate_slot,
+    inline_code,
+    note_body,
+    settled_gate_body,
+)
 from bot.store import Session, outbox, snapshots
+from bot.store.gates import ASKED
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Step
@@ -61,6 +73,7 @@ class Reporter:
 
     def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
         """Post what a run's end leaves to say, and react."""
+        self._take_back(session, rows, bot)
         match end.state:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
@@ -88,24 +101,40 @@ class Reporter:
             )
 
     def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/") -> None:
-        """Post what people are asked. One comment a gate; `path` is that of its frame."""
-        asked = gate.options
-        self._speaker.comment(
-            session,
-            rows.thread,
-            Slot(f"run/{rows.run.id}", "gate", path, attempt.step, attempt.number),
-            purpose="gate",
-            body=gate_body(
-                name=f"r{rows.run.number}.{attempt.step}",
-                question=gate.question,
-                show=asked.get("show", ""),
+        """Post what people are asked; said again, the comment tells what became of it. `path` is that of its frame."""
+        name, asked = f"r{rows.run.number}.{attempt.step}", gate.options
+        question, show, footer = gate.question, asked.get("show", ""), _footer(rows, None)
+        if gate.state is GateState.OPEN:
+            body = gate_body(
+                name=name,
+                question=question,
+                show=show,
                 options=list(asked.get("options", {})),
                 questions=asked.get("questions", []),
                 text=bool(asked.get("text")),
-                who=_who(gate, bot),
-                until=f"{gate.deadline:%Y-%m-%d %H:%M} UTC" if gate.deadline else "",
-                footer=_footer(rows, None),
-            ),
+                who=_who(gate, bot, rows.dispatch.actor),
+                until=gate.deadline,
+                then=_then(gate, "is taken", "the step fails"),
+                address=f"/api/gates/{gate.id}/answer" if gate.who.get("dashboard") else "",
+                footer=footer,
+            )
+        else:
+            body = settled_gate_body(
+                name=name,
+                question=question,
+                show=show,
+                answer=gate.answer if gate.state is GateState.ANSWERED else None,
+                expired=gate.deadline if gate.state is GateState.EXPIRED else None,
+                then=_then(gate, "was taken", "the step failed"),
+                footer=footer,
+            )
+        approval = gate.id if gate.kind == "approval" else ""
+        self._speaker.comment(
+            session,
+            rows.thread,
+            gate_slot(rows.run.id, attempt.step, attempt.number, path, approval=approval),
+            purpose="gate",
+            body=body,
             run=rows.run,
             mentions=_mentions(rows, bot),
         )
@@ -165,6 +194,15 @@ class Reporter:
                 return True
         return False
 
+    def _take_back(self, session: Session, rows: RunRows, bot: BotFile) -> None:
+        """Nobody need answer what the end has left open."""
+        attempts = {attempt.id: attempt for attempt in rows.attempts}
+        paths = {frame.id: frame.path for frame in rows.frames}
+        for gate in rows.gates:
+            if gate.state is GateState.CANCELLED and gate.kind in ASKED:
+                attempt = attempts[gate.attempt_id]
+                self.ask(session, rows, attempt, gate, bot, paths[attempt.frame_id])
+
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(
             session,
@@ -207,13 +245,20 @@ def _failure(rows: RunRows, end: End) -> str:
     )
 
 
-def _who(gate: Gate, bot: BotFile) -> str:
-    """Who may answer, in words."""
+def _who(gate: Gate, bot: BotFile, requester: str) -> str:
+    """Whom a gate is for, in words; a call of a tool is for whoever runs the bot."""
     who = gate.who
-    named = [f"`{login}`" for login in who.get("logins") or ()]
+    if gate.kind == "approval":
+        return ""
+    named = [inline_code(login) for login in who.get("logins") or ()]
     if who.get("role") or not named:
-        named.append(f"role `{who.get('role') or bot.trigger_role}`")
-    return " or ".join(named) + (", not who asked for the run" if who.get("not_requester") else "")
+        named.append(f"role {inline_code(who.get('role') or bot.trigger_role)} or higher")
+    return " or ".join(named) + (f", other than {inline_code(requester)}" if who.get("not_requester") else "")
+
+
+def _then(gate: Gate, option: str, none: str) -> str:
+    label = gate.options.get("on_timeout")
+    return f"{inline_code(label)} {option}" if label else none
 
 
 def _purpose(attempt: Attempt) -> str:

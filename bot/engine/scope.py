@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
+from bot.engine.evidence import reference
 from bot.engine.frames import Level, Tree
 from bot.engine.values import LABEL, RunContext
 from bot.model.state import ArtifactState, AttemptState
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt
+from bot.store.tables import Artifact, Attempt
 from bot.workflows.base_step import WorkingStep
 
 #: `steps.<id>.output` in a template is the first 64 KiB, with a mark
@@ -23,10 +25,19 @@ def context_of(rows: RunRows, tree: Tree, level: Level) -> RunContext:
     return RunContext.of(tree.seen(level, rows.values), level.workflow.goal)
 
 
-def scope(rows: RunRows, tree: Tree, level: Level, *, attempt: int, iteration: int = 0) -> dict[str, Any]:
-    """Every namespace that templates may name, but `agent`, `artifacts`, `resources` and `secrets`.
+def scope(
+    rows: RunRows,
+    tree: Tree,
+    level: Level,
+    *,
+    attempt: int,
+    iteration: int = 0,
+    content: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Every namespace that templates may name, but `agent`, `resources` and `secrets`.
 
-    `steps.<id>` is the step's newest ended attempt. `attempt` and `iteration` are those of the step that asks.
+    `steps.<id>` is the step's newest ended attempt. `attempt` and `iteration` are those of the step that asks;
+    `content` is the text of artifacts by blob, of those that may be handed out.
     """
     context = context_of(rows, tree, level)
     return {
@@ -44,6 +55,7 @@ def scope(rows: RunRows, tree: Tree, level: Level, *, attempt: int, iteration: i
         "inputs": inputs(rows, level),
         "steps": _steps(level, context),
         "ctx": context.newest,
+        "artifacts": artifacts(rows, level, content),
         "loop": {"index": _index(level, iteration)},
         **_elements(level),
     }
@@ -144,15 +156,12 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 
 def artifacts(rows: RunRows, level: Level, content: Mapping[str, str]) -> dict[str, Any]:
     """The `artifacts` namespace: by id the newest of each; `content` by blob, where it may be handed out."""
-    frames = {one.frame.id for one in level.lineage(within_workflow=True)}
     steps = {attempt.id: attempt.step for attempt in rows.attempts}
     found: dict[str, Any] = {}
-    for row in rows.artifacts:
-        if row.frame_id not in frames:
-            continue
+    for row in visible_artifacts(rows, level).values():
         values = {
             "kind": row.kind,
-            "uri": f"artifact:{rows.run.id}/{row.id}",
+            "uri": reference(rows, row),
             "validity": str(row.state),
             "step": steps.get(row.attempt_id, ""),
         }
@@ -160,6 +169,12 @@ def artifacts(rows: RunRows, level: Level, content: Mapping[str, str]) -> dict[s
             values["content"] = content[row.blob]
         found[row.name] = values
     return found
+
+
+def visible_artifacts(rows: RunRows, level: Level) -> dict[str, Artifact]:
+    """By id the newest artifact that a frame sees: its own and those of the frames that it is in."""
+    frames = {one.frame.id for one in level.lineage(within_workflow=True)}
+    return {row.name: row for row in rows.artifacts if row.frame_id in frames}
 
 
 def first_paragraph(text: str) -> str:

@@ -12,12 +12,13 @@ from bot.store import Session
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import Budget, Configuration, Step, Workflow
+from bot.workflows.results import BYTES_MAX
 
 #: writes what is to be said when a run ends
 Say = Callable[[Session, RunRows, End], None]
 #: writes what is to be said when a step of a frame succeeded
 SayStep = Callable[[Session, RunRows, Level, Step, Attempt], None]
-#: writes what is to be asked in the thread
+#: writes what is to be asked in the thread, or what became of it
 Ask = Callable[[Session, RunRows, Level, Attempt, Gate], None]
 #: writes what is to be done on GitHub for an attempt; True: the attempt waits until it is done
 Intend = Callable[[Session, RunRows, Level, Attempt, Sequence[Intent], bool], None]
@@ -39,6 +40,8 @@ class Terms:
     say_step: SayStep
     ask: Ask = _nothing
     intend: Intend = _nothing
+    #: bytes of a result or an export that a schema is held against
+    result_bytes: int = BYTES_MAX
 
     def find(self, name: str) -> Workflow | None:
         """The workflow that `uses` names."""

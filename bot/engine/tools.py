@@ -43,6 +43,7 @@ class Tools:
     command_only: Callable[[str, Collection[str]], bool]
     max_usd_day: float
     max_run_usd: float
+    result_max_bytes: int
     export_env: Collection[str]
     environ: Mapping[str, str]
 

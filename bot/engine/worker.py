@@ -43,6 +43,10 @@ class Desk(Protocol):
         """Do the step. Raises nothing but cancellation."""
         ...
 
+    async def noted(self, run_id: str, terms: Terms) -> None:
+        """The run has gone on: let its steps see how it stands."""
+        ...
+
     async def clear(self, run_id: str) -> None:
         """Remove what an ended run left on this machine's disk."""
         ...
@@ -189,6 +193,7 @@ class Workers:
                     tasks.discard(alarm)
                     alarm.cancel()
                 advance = _together(advances)
+                await self._desk.noted(run_id, terms)
         finally:
             await _stopped(tasks)
 

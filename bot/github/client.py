@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from bot.errors import Transient
+from bot.errors import NotFound, Transient
 from bot.github import parse, retry
 from bot.github.cache import Bounded
 from bot.github.channel import Channel
@@ -22,6 +23,9 @@ from bot.model.thread import Account, Repository
 
 _MOST_REPOSITORIES = 512
 _MOST_HEADS = 2048
+_MOST_NAMED = 256
+#: how long a name is believed to be the same repository's
+_NAMED_FOR = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class GitHub:
         self._repositories: Bounded[tuple[int, int], RepositoryClient] = Bounded(_MOST_REPOSITORIES)
         self._heads: Heads = Bounded(_MOST_HEADS)
         self._configuration = ConfigurationReader()
+        self._clock = clock
+        self._named: Bounded[tuple[str, str], tuple[int, Repository, datetime]] = Bounded(_MOST_NAMED)
 
     @property
     def requests(self) -> Counter[str]:
@@ -95,6 +101,28 @@ class GitHub:
             self._repositories.put(key, client)
         client.follow(repository)
         return client
+
+    async def named(self, owner: str, repo: str) -> RepositoryClient:
+        """The client of a repository that is known by its name alone, as long as it still has it.
+
+        Raises NotFound where there is none, or the App is not installed there.
+        """
+        key = (owner.casefold(), repo.casefold())
+        now = self._clock.now()
+        known = self._named.get(key)
+        if known is None or known[2] < now:
+            installation_id = await self.installation(owner, repo)
+            found = await self._tokens.repository(installation_id, repo)
+            if (found.owner.login.casefold(), found.name.casefold()) != key:
+                # GitHub redirects from an old name, which somebody else may take tomorrow
+                raise NotFound(f"{owner}/{repo} is called {found.full_name} now")
+            known = (installation_id, found, now + _NAMED_FOR)
+            self._named.put(key, known)
+        return self.repository(known[0], known[1])
+
+    def forget(self, owner: str, repo: str) -> None:
+        """Ask again whose name that is."""
+        self._named.pop((owner.casefold(), repo.casefold()))
 
     async def aclose(self) -> None:
         """Close the connections."""

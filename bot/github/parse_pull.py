@@ -58,6 +58,7 @@ def check_run(data: Any) -> CheckRun:
     app, output = source.get("app"), source.get("output")
     is_job = isinstance(app, Mapping) and app.get("slug") == "github-actions"
     match = _JOB.search(url)
+    app_id = app.get("id") if isinstance(app, Mapping) else None
     said = output if isinstance(output, Mapping) else {}
     conclusion = source.get("conclusion")
     return CheckRun(
@@ -69,6 +70,7 @@ def check_run(data: Any) -> CheckRun:
         title=_text(said, "title"),
         summary="\n\n".join(text for text in (_text(said, "summary"), _text(said, "text")) if text),
         job_id=(int(match[1]) if match else number) if is_job else None,
+        app_id=app_id if isinstance(app_id, int) else None,
     )
 
 

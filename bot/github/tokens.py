@@ -15,11 +15,12 @@ from typing import Any
 
 import httpx
 
-from bot.errors import BotError, Forbidden, OperatorError, Transient
+from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
 from bot.github import parse, retry
 from bot.github.cache import Bounded
 from bot.github.wire import Wire
 from bot.model.clock import Clock
+from bot.model.thread import Repository
 
 
 class Purpose(StrEnum):
@@ -159,6 +160,24 @@ class InstallationTokens:
             held.minting.add_done_callback(lambda task: _settled(held, task))
         # shielded: whoever is cancelled leaves the others their token
         return await asyncio.shield(held.minting)
+
+    async def repository(self, installation_id: int, name: str) -> Repository:
+        """The repository of that name among those of an installation, from the answer to a token that may do nothing.
+
+        Raises NotFound where there is none, or none that the App may see; Forbidden and Transient as `get` does.
+        """
+        path = f"/app/installations/{installation_id}/access_tokens"
+        body = {"repositories": [name], "permissions": dict(PERMISSIONS[Purpose.ROLE])}
+        response = await as_app(self._wire, self._signer, "POST", path, kind="token", repeat=True, json=body)
+        if response.status_code == 422:
+            raise NotFound(f"POST {path}: {retry.message(response)}")
+        error = retry.final(response, what=f"POST {path}")
+        if error is not None:
+            raise error
+        try:
+            return parse.repository(response.json()["repositories"][0])
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise Transient(f"POST {path}: the answer cannot be read") from None
 
     def drop(self, installation_id: int, repository_id: int, purpose: Purpose, token: str) -> None:
         """Forget a token that GitHub refused, unless it was replaced meanwhile."""

@@ -16,7 +16,31 @@ HANDLED: Mapping[str, frozenset[str]] = {
         {"opened", "edited", "deleted", "transferred", "closed", "reopened", "labeled", "unlabeled"}
         | {"locked", "unlocked"}
     ),
+    # what a `wait` step may wait for besides
+    "pull_request": frozenset({"closed", "labeled"}),
+    "check_run": frozenset({"completed"}),
+    "check_suite": frozenset({"completed"}),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something happened that a run may wait for, and nothing that anybody could ask for.
+
+    `event` is its name in `wait: {event: …}`; `numbers` are the threads that it happened on; `at` is GitHub's time of
+    it. `sha` is the commit of a check. `fields` are flat: `label`, `sha`, `conclusion`, `comment_id`, `actor`, `url`,
+    those that the event has. `app_id` is the App whose check it is.
+    """
+
+    event: Literal["labeled", "merged", "comment", "checks_completed"]
+    at: datetime
+    sender: Account
+    repository: Repository
+    installation_id: int
+    numbers: tuple[int, ...]
+    fields: Mapping[str, str]
+    sha: str = ""
+    app_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,10 @@ class PullFile:
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """A check of a commit. `conclusion` is None while it runs; `job_id` is that of a job of GitHub Actions."""
+    """A check of a commit. `conclusion` is None while it runs; `job_id` is that of a job of GitHub Actions.
+
+    `app_id` is the App that made it.
+    """
 
     id: int
     name: str
@@ -57,6 +60,7 @@ class CheckRun:
     title: str = ""
     summary: str = ""
     job_id: int | None = None
+    app_id: int | None = None
 
     @property
     def failed(self) -> bool:

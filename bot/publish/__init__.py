@@ -7,7 +7,6 @@ from bot.publish.body import (
     cancelled_body,
     configuration_body,
     failure_body,
-    gate_body,
     inline_code,
     note_body,
     result_body,
@@ -17,6 +16,7 @@ from bot.publish.compose import write
 from bot.publish.fence import fence
 from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
+from bot.publish.gate import gate_body, gate_slot, settled_gate_body
 from bot.publish.hooks import Hooks, Target
 from bot.publish.marker import Mark, Marker
 from bot.publish.pace import Pace
@@ -54,9 +54,11 @@ __all__ = [
     "failure_body",
     "fence",
     "gate_body",
+    "gate_slot",
     "inline_code",
     "note_body",
     "result_body",
+    "settled_gate_body",
     "split",
     "told_findings",
     "write",

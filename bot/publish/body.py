@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bot.finding import Finding
@@ -26,7 +26,7 @@ _DETAIL_LINES, _DETAIL_CHARACTERS = 30, 4_000
 def result_body(text: str, *, result: Any = None, fenced: bool = False, footer: Footer | str | None = None) -> str:
     """An answer: the text (`fenced`: as it is), the result folded, the footer. What the text left open is closed."""
     shown = fence(text) if fenced else text.strip() + closing(text.strip())
-    return _stack(shown if text.strip() else "", _folded(result), footer)
+    return stack(shown if text.strip() else "", _folded(result), footer)
 
 
 def failure_body(
@@ -40,14 +40,14 @@ def failure_body(
     footer: Footer | None = None,
 ) -> str:
     """A failure that the reader can act on: which step, why (the code first), its last words, what to do."""
-    head = f"**{inline_code(step)} failed: {inline_code(code)} {_line(message)}**"
-    return _stack(f"{head} ({_line(note)})." if note else head, _last_words(detail), hint, footer)
+    head = f"**{inline_code(step)} failed: {inline_code(code)} {one_line(message)}**"
+    return stack(f"{head} ({one_line(note)})." if note else head, _last_words(detail), hint, footer)
 
 
 def cancelled_body(*, run: int, workflow: str, by: str = "", why: str = "", footer: Footer | None = None) -> str:
     """The end of a run that was cancelled: by whom, and why where that is not plain."""
-    who = f" by {inline_code(by) if re.fullmatch(r'[A-Za-z0-9_-]+', by) else _line(by)}" if by else ""
-    return _stack(f"r{run} {inline_code(workflow)} was cancelled{who}.", why, footer)
+    who = f" by {inline_code(by) if re.fullmatch(r'[A-Za-z0-9_-]+', by) else one_line(by)}" if by else ""
+    return stack(f"r{run} {inline_code(workflow)} was cancelled{who}.", why, footer)
 
 
 def configuration_body(
@@ -69,36 +69,12 @@ def configuration_body(
         rows.append(f"| {_cell(where)} | {_cell(finding.message)} | {_cell(finding.hint)} |")
     table = "\n".join(["| where | what | hint |", "|---|---|---|", *rows]) if rows else ""
     tip = "<sub>`threadsmith validate` finds the same on your machine</sub>" if rows else ""
-    return _stack(f"**{named}{at} cannot be used**", table, tip)
-
-
-def gate_body(
-    *,
-    name: str,
-    question: str,
-    show: str = "",
-    options: Sequence[str] = (),
-    questions: Sequence[Mapping[str, Any]] = (),
-    text: bool = False,
-    who: str = "",
-    until: str = "",
-    footer: Footer | None = None,
-) -> str:
-    """A question to people: what is asked and about what, what can be answered, by whom and until when."""
-    asked = f"**{inline_code(name)} asks: {_line(question)}**"
-    lines = [f"- {inline_code(option)}" for option in options]
-    for one in questions:
-        choices = f" ({', '.join(map(inline_code, one['options']))})" if one["options"] else f" ({one['type']})"
-        lines.append(f"- {inline_code(one['id'])}: {_line(one['question'])}{choices if one['required'] else ''}")
-    if text:
-        lines.append("- or an answer in your own words")
-    tail = " · ".join(piece for piece in (f"Who may answer: {who}" if who else "", f"open until {until}") if piece)
-    return _stack(asked, show.strip() + closing(show.strip()), "\n".join(lines), f"<sub>{tail}</sub>", footer)
+    return stack(f"**{named}{at} cannot be used**", table, tip)
 
 
 def note_body(text: str, *, footer: Footer | None = None) -> str:
     """A plain reply of the bot's own."""
-    return _stack(text.strip() + closing(text.strip()), footer)
+    return stack(text.strip() + closing(text.strip()), footer)
 
 
 def inline_code(text: str) -> str:
@@ -111,7 +87,8 @@ def inline_code(text: str) -> str:
     return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
-def _stack(*pieces: object) -> str:
+def stack(*pieces: object) -> str:
+    """The pieces that are there, a blank line between them."""
     return "\n\n".join(text for piece in pieces if piece is not None and (text := str(piece)))
 
 
@@ -146,7 +123,7 @@ def _last_words(detail: str) -> str:
     return fence(f"… {left_out:,} characters left out\n{kept}" if left_out else kept)
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """One line that does not end the bold it stands in."""
     return " ".join(text.replace("**", "").split())
 

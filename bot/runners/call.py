@@ -33,10 +33,10 @@ def _as_it_is(text: str) -> str:
 class Call:
     """One question to one agent: a fresh conversation without memory.
 
-    `model` and `fallback` are `provider:name`; `argv`, `cwd` and `env` serve the `exec` runner, whose environment is
-    exactly `env`. `agent` is the roster's name for it, for logs and messages. `schema` is the JSON Schema of the result
-    that is wanted: a model that has structured output is held to it (`Done.result` then holds what it gave, unchecked),
-    any other call is as it would be without.
+    `model` and `fallback` are `provider:name`; `argv`, `cwd`, `env` and `readable` (folders that it may read besides)
+    serve the `exec` runner, whose environment is exactly `env`. `agent` is the roster's name for it, for logs and
+    messages. `schema` is the JSON Schema of the result that is wanted: a model that has structured output is held to it
+    (`Done.result` then holds what it gave, unchecked), any other call is as it would be without.
 
     `tools` are what the model may call. What they answer passes through `redact` before the model or anybody sees it.
 
@@ -57,6 +57,7 @@ class Call:
     argv: tuple[str, ...] = ()
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
     agent: str = ""
     schema: Mapping[str, Any] | None = None
     tools: tuple[Tool, ...] = ()

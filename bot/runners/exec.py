@@ -61,6 +61,7 @@ class Exec:
                 timeout=call.limits.seconds,
                 max_stdout=MAX_STDOUT,
                 max_stderr=MAX_STDERR,
+                readable=call.readable,
             )
         except UserError as error:
             return Failed(error.code, error.message, error.hint)

@@ -162,7 +162,9 @@ async def open_resource(
     over = False
     async with AsyncExitStack() as stack:
         if opened.kind == "command":
-            link.live = await stack.enter_async_context(sandbox.open(Command(opened.command, cwd, env=env)))
+            network = Reach.of(opened.hosts).under(reach)
+            command = Command(opened.command, cwd, env=env, network=network)
+            link.live = await stack.enter_async_context(sandbox.open(command))
             transport = mcp_wire.over_pipe(link.live, MESSAGE_MAX, link.wire)
         else:
             transport = await stack.enter_async_context(

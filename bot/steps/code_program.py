@@ -1,7 +1,7 @@
 """Runs the body of a `code` step. A program of its own in the sandbox: imports nothing of ours.
 
-`python -I -S -c PROGRAM RESULT`. On standard input comes `{body, inputs, name, most}` as JSON; the body finds an empty
-one. Into the file RESULT goes `{"value": …}`, or `{"mismatch": {path, found}}` for what is no JSON, `{"large": bytes}`,
+`python -I -S -c PROGRAM RESULT`. On standard input comes `{body, inputs, name, most}` as JSON; the body finds it at its
+end. Into the file RESULT goes `{"value": …}`, or `{"mismatch": {path, found}}` for what is no JSON, `{"large": bytes}`,
 or `{"raised": {message, traceback}}`. What the body prints goes where a program's output goes.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import linecache
-import os
 import sys
 import traceback
 import types
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 def main() -> None:
     given = json.loads(sys.stdin.buffer.read())
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
     file, text = given["name"], given["body"]
     # for the lines of a traceback: without a loader and a time it is never looked for on the disk
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, or_, select
 
-from bot.model.state import GateState, RunState, follow
+from bot.model.state import GateState, follow
 from bot.store import runs
 from bot.store.tables import Attempt, Dispatch, Gate, Run, Thread
 
@@ -39,12 +38,17 @@ def get(session: Session, gate_id: str) -> Asked | None:
 
 def listed(session: Session, state: GateState | None, *, before: str | None = None, limit: int = 50) -> list[Asked]:
     """Gates that people answer, newest first: those in `state`, and older than the gate `before`."""
-    where: list[ColumnElement[bool]] = [col(Gate.kind).in_(ASKED)]
+    where: list[Any] = [col(Gate.kind).in_(ASKED)]
     if state is not None:
         where.append(col(Gate.state) == state)
     if before is not None:
         where.append(col(Gate.id) < before)
     return _found(session, *where, limit=limit)
+
+
+def cancelled(session: Session, run_id: str) -> list[Asked]:
+    """What a run had asked people when it was called off."""
+    return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id, Gate.state == GateState.CANCELLED)
 
 
 def expecting(session: Session, thread_id: str, event: str, now: datetime) -> list[Asked]:
@@ -86,3 +90,4 @@ def cancel(session: Session, run_id: str) -> None:
     for gate in session.exec(select(Gate).where(Gate.run_id == run_id, Gate.state == GateState.OPEN)).all():
         gate.state = follow(gate.state, GateState.CANCELLED)
         session.add(gate)
+    session.flush()

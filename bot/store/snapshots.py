@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from datetime import datetime
 
-from sqlmodel import Session, select
+from sqlmodel import Session, col, func, select
 
 from bot.model.ident import new_id
 from bot.store.deliveries import insert_or_ignore
@@ -44,6 +45,12 @@ def put_blob(session: Session, data: bytes, now: datetime) -> str:
     digest = digest_of(data)
     insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now})
     return digest
+
+
+def small_blobs(session: Session, digests: Collection[str], limit: int) -> dict[str, bytes]:
+    """By digest: the bytes of those that have at most `limit`; larger ones are not read."""
+    small = select(Blob).where(col(Blob.digest).in_(digests), func.length(col(Blob.data)) <= limit)
+    return {blob.digest: blob.data for blob in session.exec(small)}
 
 
 def get_blob(session: Session, digest: str) -> bytes:

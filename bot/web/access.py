@@ -1,8 +1,9 @@
 """Who is let in: an ASGI middleware around every route.
 
-With a password, everything takes it as a bearer token (RFC 6750, section 2.1), except `PUBLIC`. Without one, only requests made on this
-machine are served: a loopback Host, so that no name that resolves to it reaches it (DNS rebinding), and no header of a
-proxy, behind which anybody may be. `/webhook` has its signature and `/healthz` tells nothing: both are open.
+With a password, everything takes it as a bearer token (RFC 6750, section 2.1), except `PUBLIC`. Without one, only
+requests made on this machine are served: a loopback Host, so that no name that resolves to it reaches it (DNS
+rebinding), and no header of a proxy, behind which anybody may be. `/webhook` has its signature and `/healthz` tells
+nothing: both are open.
 """
 
 from __future__ import annotations

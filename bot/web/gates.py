@@ -42,7 +42,7 @@ def router(store: Store, clock: Clock) -> APIRouter:
             items=[GateView.of(one) for one in shown], next=shown[-1].gate.id if len(found) > limit else None
         )
 
-    @routes.get("/{gate_id}", responses=told(403, 404))
+    @routes.get("/{gate_id}", responses=told(403, 404, 422))
     async def get_gate(gate_id: str) -> GateView:
         """One gate."""
         return GateView.of(await store.read(lambda session: _found(session, gate_id)))

@@ -77,7 +77,8 @@ def content_key(payload: Mapping[str, Any]) -> str:
         _text(payload.get("action")),
         kind,
         found["id"],
-        _text(found.get("updated_at")),
+        # a check has no `updated_at`, and may end more than once
+        _text(found.get("updated_at") or found.get("completed_at")),
         _text(issue.get("updated_at")) if isinstance(issue, dict) else None,
         _text(pin.get("pinned_at")) if isinstance(pin, dict) else None,
         _text(found.get("title")),

@@ -66,7 +66,7 @@ class BaseStep(Node):
     @property
     def condition(self) -> Condition | None:
         """`when`, read; None where the step is never skipped."""
-        return self._conditions.get(("when",))
+        return self._condition("when")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -152,9 +152,7 @@ class Binding:
         place = self._document.token_marks(at, text) if "${{" in text else lambda offset: self._document.mark(at)
         self._parse(node, text, within, slot, place)
 
-    def _parse(
-        self, node: Node, text: str, within: Place, slot: Slot, place: Callable[[int], Mark]
-    ) -> None:
+    def _parse(self, node: Node, text: str, within: Place, slot: Slot, place: Callable[[int], Mark]) -> None:
         faults: list[Fault] = []
         template = Template.parse(text, slot, faults, place, self._items)
         node._templates = _with(node._templates, within, template)

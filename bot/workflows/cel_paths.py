@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.workflows.mark import Mark
@@ -18,18 +17,18 @@ _MACROS = frozenset({"exists", "all", "exists_one", "existsOne", "map", "filter"
 _WORDS = frozenset({"true", "false", "null", "in"})
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|//[^\n]*)
-      | (?P<string>[rRbB]{0,2}(?:\"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''
+    r"""(?:\s+|//[^\n]*)*(?:
+        (?P<string>[rRbB]{0,2}(?:\"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''
                                | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'))
       | (?P<number>0x[0-9a-fA-F]+u?|(?:[0-9]+\.[0-9]+|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?u?)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<sign>.)""",
+      | (?P<sign>[=!<>&|+*%?:-]+|.)
+    )""",
     re.VERBOSE | re.DOTALL,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """One path of an expression; `guarded` stands in `has(…)`, where a miss is an answer."""
 
     path: tuple[str, ...]
@@ -58,9 +57,9 @@ def references(text: str, place: Callable[[int], Mark] | None = None) -> tuple[t
     `place` tells where an offset of the text stands in its file.
     """
     words = [
-        _Word(str(match.lastgroup), match.group(), match.start())
+        _Word(kind, match[kind], match.start(kind))
         for match in _TOKEN.finditer(text)
-        if match.lastgroup != "space"
+        if (kind := match.lastgroup) is not None
     ]
     words += [_NOTHING] * 4
     bound = frozenset(

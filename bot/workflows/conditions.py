@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from bot.errors import UserError
@@ -89,17 +89,18 @@ class Condition:
             faults.append(Fault("condition", message, "let a step of kind `run` decide it", 0))
             return None
         try:
-            program = _compile()(text)
+            program, functions, read, bound = _read(text)
         except ValueError as error:
             faults.append(_syntax(text, str(error)))
             return None
-        unknown = [name for name in program.functions() if name[:1].isalpha() and name not in FUNCTIONS]
+        unknown = [name for name in functions if name[:1].isalpha() and name not in FUNCTIONS]
         if unknown:
             hint = nearest(unknown[0], FUNCTIONS)
             message = f"there is no function {listing(unknown)}"
             faults.append(Fault("condition", message, hint, max(0, text.find(unknown[0]))))
             return None
-        read, bound = references(text, place)
+        if place is not None:
+            read = tuple(one._replace(mark=place(one.offset)) for one in read)
         for one in read:
             if len(one.path) > SEGMENTS_MAX:
                 message = f"a path has at most {SEGMENTS_MAX} segments, this one {len(one.path)}"
@@ -170,6 +171,16 @@ def _both(context: Mapping[str, Any]) -> dict[str, Any]:
         else:
             owner[last] = value
     return {**both, **context}
+
+
+@lru_cache(maxsize=512)
+def _read(text: str) -> tuple[Any, tuple[str, ...], tuple[Reference, ...], frozenset[str]]:
+    """The program of an expression, its functions, and what it reads; the same few stand in most workflows.
+
+    Raises ValueError for what is no expression.
+    """
+    program = _compile()(text)
+    return program, tuple(program.functions()), *references(text)
 
 
 @cache

@@ -77,6 +77,12 @@ def _said(document: Document) -> Extends | None:
     return Extends(match["owner"], match["ref"], document.mark((KEY,))) if match else None
 
 
+def below(files: Mapping[str, str], base: Mapping[str, str], bot_file: str) -> dict[str, str]:
+    """The repository's files with those of the base that it extends; as they are where it extends none."""
+    wanted = extends_of(files, bot_file)
+    return {**files, **({wanted.name(path): text for path, text in base.items()} if wanted is not None else {})}
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The files of a repository with those of its base below them. `names` is what findings call those of the base."""

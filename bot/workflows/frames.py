@@ -68,6 +68,7 @@ class Frames:
     def __init__(self, workflow: Workflow) -> None:
         self.rows: list[Frame] = []
         self._of: dict[str, tuple[Frame, Step]] = {}
+        self._around: dict[str, dict[Frame, Step]] = {}
         #: by the id of an artifact: the steps that produce it
         self.artifacts: dict[str, list[str]] = {}
         todo = [Frame(workflow.steps, Graph(workflow))]
@@ -104,6 +105,13 @@ class Frames:
             frame = frame.parent
             yield frame, step
 
+    def _lines(self, step_id: str) -> dict[Frame, Step]:
+        """`lineage`, to look frames up in."""
+        found = self._around.get(step_id)
+        if found is None:
+            found = self._around[step_id] = dict(self.lineage(step_id))
+        return found
+
     def elements(self, step_id: str, *, inside: bool = True) -> tuple[Each, ...]:
         """The `each` around a step, innermost first; its own among them if `inside`."""
         around = [step for _, step in self.lineage(step_id)]
@@ -114,7 +122,7 @@ class Frames:
         """How the step called `name` looks from `step`."""
         if name not in self._of:
             return View(Sight.UNKNOWN)
-        here = dict(self.lineage(step.id))
+        here = self._lines(step.id)
         inner: Frame | None = None
         for frame, one in self.lineage(name):
             mine = here.get(frame)
@@ -144,7 +152,7 @@ class Frames:
 
         `from_inside`: as the `until` of a group looks, when its own steps have run.
         """
-        here = dict(self.lineage(step.id))
+        here = self._lines(step.id)
         for frame, one in self.shared(producer):
             if from_inside and frame.owner is step:
                 return True
@@ -167,7 +175,7 @@ class Frames:
 
         Of several it is the outermost.
         """
-        here = {frame for frame, _ in self.lineage(step.id)}
+        here = self._lines(step.id)
         keeper: Step | None = None
         for frame, one in self.lineage(producer):
             if isinstance(one, WorkingStep) and one.each is not None:

@@ -109,14 +109,16 @@ class AskStep(WorkingStep):
             raise fault("one_of", "a gate has `options` or `questions`, not both", "make two gates of it")
         ids = [one.id for one in self.questions]
         if len(set(ids)) < len(ids):
-            raise fault("duplicate_id", "two questions have one id", "ids are unique in a form")
+            raise fault("duplicate_id", "two questions have one id", "ids are unique in a form", "questions")
         if self.on_timeout is not None and self.on_timeout not in self.labels:
             known = f"one of {listing(self.labels)}" if self.labels else "remove it: this gate has no options"
-            raise fault("option", f"`on_timeout` names no option: `{self.on_timeout}`", known)
+            raise fault("option", f"`on_timeout` names no option: `{self.on_timeout}`", known, "on_timeout")
         if self.writes and not self.questions:
-            raise fault("modifier", "`writes` means nothing to a gate without `questions`", "remove it, or ask a form")
+            message = "`writes` means nothing to a gate without `questions`"
+            raise fault("modifier", message, "remove it, or ask a form", "writes")
         if self.options and (self.next is not None or self.decide is not None):
-            raise fault("one_of", "a gate with `options` says there what follows", "remove `next` and `decide`")
+            key = "next" if self.next is not None else "decide"
+            raise fault("one_of", "a gate with `options` says there what follows", f"remove `{key}`", key)
         return self
 
     @property
@@ -163,7 +165,7 @@ class WaitStep(WorkingStep):
     @model_validator(mode="after")
     def _consistent(self) -> WaitStep:
         if self.wait.duration is not None and self.own_timeout is not None:
-            raise fault("modifier", "`timeout` means nothing to `wait: {for: …}`", "remove it")
+            raise fault("modifier", "`timeout` means nothing to `wait: {for: …}`", "remove it", "timeout")
         return self
 
     @property

@@ -164,8 +164,19 @@ class Node(BaseModel):
 
     def templates(self) -> Iterable[tuple[Place, Template]]:
         """Every parsed text of this mapping's own fields."""
-        return self._templates.items()
+        return self._own("_templates").items()  # type: ignore[no-any-return] # of a dict without types
 
     def parts(self) -> Iterable[Node]:
         """The mappings of the YAML right within this one, in the order of its fields."""
-        return self._parts
+        return self._own("_parts")  # type: ignore[no-any-return] # of a dict without types
+
+    def _condition(self, key: str) -> Condition | None:
+        """The condition at a key, read; None without one."""
+        found: Condition | None = self._own("_conditions").get((key,))
+        return found
+
+    def _own(self, name: str) -> Any:
+        """A private attribute. Asked by its name pydantic takes twenty times as long, and checks ask thousands."""
+        private = self.__pydantic_private__
+        assert private is not None  # every mapping has some
+        return private[name]

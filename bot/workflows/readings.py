@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.workflows.agent import Agent
 from bot.workflows.agent_step import AgentStep, AskingStep
@@ -20,8 +19,7 @@ from bot.workflows.template import Template
 from bot.workflows.tools import ToolEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One reference of a step, as it will be read."""
 
     path: tuple[str, ...]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import LATER_NAMES, NAMES
 from bot.workflows.findings import Findings, listing, meant, nearest
@@ -22,7 +20,6 @@ REFERENCES_MAX = 20_000
 
 #: names that templates have and conditions do not
 _ELSEWHERE = frozenset(NAMESPACES) - {*NAMES, *LATER_NAMES}
-_SECRET = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 class Noted:
@@ -106,10 +103,6 @@ class _Checks:
                 self._artifact(use)
             case "resources" if len(use.path) > 1 and use.form == "token":
                 self._resource(use)
-            case "secrets" if len(use.path) > 1 and use.form == "token":
-                if not _SECRET.fullmatch(use.path[1]):
-                    message, hint = f"`{use.path[1]}` cannot name a secret", "letters, digits and `_`, no digit first"
-                    self._noted.add(use, use.name, "name", message, hint)
             case "result" if use.form == "decide":
                 self._steps.declared(use, self._step, use.path[1:])
             case _ if use.form == "condition":

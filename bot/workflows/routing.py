@@ -72,7 +72,7 @@ class Case(Node):
     @property
     def condition(self) -> Condition | None:
         """The condition, read; None for the default."""
-        return self._conditions.get(("when",))
+        return self._condition("when")
 
 
 def in_order(value: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -130,7 +130,7 @@ class Loop(Node):
     @property
     def condition(self) -> Condition | None:
         """`until`, read."""
-        return self._conditions.get(("until",))
+        return self._condition("until")
 
 
 class Rework(Node):

@@ -50,7 +50,7 @@ class _Sampler:
             case "null":
                 return None
             case _:
-                return _text(schema, f"{name} {turn}")
+                return _text(schema, f"{name}-{turn}")
 
     def _object(self, schema: Mapping[str, Any], turn: int, depth: int) -> dict[str, Any]:
         properties = schema.get("properties")

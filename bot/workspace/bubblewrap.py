@@ -12,13 +12,14 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from bot.errors import OperatorError
+from bot.workspace.gateway import opened
 from bot.workspace.live import Live, converse
 from bot.workspace.process import Command, Completed
 from bot.workspace.tree import Ended, Launch, drive, memory_file
@@ -76,25 +77,31 @@ class Bubblewrap:
     isolated = True
 
     def describe(self) -> str:
-        return "bubblewrap: own PID, mount, user, network, IPC and UTS namespaces, no network"
+        return "bubblewrap: own PID, mount, user, network, IPC and UTS namespaces, no network but opened hosts"
 
     async def run(self, command: Command) -> Completed:
         """Run it to its end or its time-out. Raises OperatorError where bubblewrap or a folder is not as it should."""
-        try:
-            ended = await drive(
-                _prepared(command),
-                stdin=command.stdin,
-                timeout=command.timeout,
-                max_stdout=command.max_stdout,
-                max_stderr=command.max_stderr,
-            )
-        except OSError as error:
-            raise OperatorError(f"cannot start bubblewrap: {error}", "see `threadsmith doctor`") from error
+        async with opened(command) as reaching:
+            launch = _prepared(reaching)
+            try:
+                ended = await drive(
+                    launch,
+                    stdin=command.stdin,
+                    timeout=command.timeout,
+                    max_stdout=command.max_stdout,
+                    max_stderr=command.max_stderr,
+                )
+            except OSError as error:
+                raise OperatorError(f"cannot start bubblewrap: {error}", "see `threadsmith doctor`") from error
         return _completed(command, ended)
 
-    def open(self, command: Command) -> AbstractAsyncContextManager[Live]:
+    @asynccontextmanager
+    async def open(self, command: Command) -> AsyncIterator[Live]:
         """Start it to talk with; see `Sandbox.open`. Raises OperatorError as `run` does."""
-        return converse(_prepared(command), partial(_completed, command), max_stderr=command.max_stderr)
+        async with opened(command) as reaching:
+            launch = _prepared(reaching)
+            async with converse(launch, partial(_completed, command), max_stderr=command.max_stderr) as live:
+                yield live
 
 
 def _prepared(command: Command) -> Launch:

@@ -11,13 +11,14 @@ import stat
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bot.errors import BotError, OperatorError
+from bot.workspace.files import write_file
 from bot.workspace.folder import discard, fingerprint
 from bot.workspace.git import Git
 from bot.workspace.mirrors import Mirror, Mirrors
@@ -65,7 +66,8 @@ class _State(BaseModel):
 class _Use:
     """Who is in a run's clone now: parallel steps share it, the last one out restores it."""
 
-    lock: asyncio.Lock
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 
 
@@ -103,7 +105,7 @@ class Workspaces:
             return
         clone = _Clone(self._git, self._mirrors, run, check_url(clone_url, self._allowed_host), token)
         ref = full_ref(ref)
-        use = self._uses.setdefault(run_id, _Use(asyncio.Lock()))
+        use = self._uses.setdefault(run_id, _Use())
         async with use.lock:
             commit = await clone.enter(repository_id, ref, alone=use.users == 0)
             use.users += 1
@@ -114,6 +116,23 @@ class Workspaces:
             async with use.lock:
                 if use.users == 0:
                     await clone.leave()
+
+    async def write(self, run_id: str, path: str, make: Callable[[], Awaitable[bytes]]) -> bool:
+        """Put a file into the run's clone, where it has one here; links and what else is in its way go.
+
+        Whether there is a clone. `make` is asked for the content when nobody else writes, so that the newest stays.
+        Raises Unreadable and OSError.
+        """
+        run = self._run(run_id)
+        if _load(run) is None:
+            return False
+        async with self._uses.setdefault(run_id, _Use()).writing:
+            await asyncio.to_thread(write_file, run / "workspace", path, await make(), force=True)
+        return True
+
+    def folder(self, run_id: str) -> Path:
+        """Where everything of a run is on this machine, until it is removed; it may not be there yet."""
+        return self._run(run_id)
 
     async def remove(self, run_id: str) -> None:
         """Everything of a run goes; the mirror stays. Nothing to remove is fine."""

@@ -6,6 +6,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from bot.workspace.capture import Capture
 
@@ -34,23 +35,22 @@ def read_file(workspace: Path, path: str, limit: int) -> Capture:
         os.close(file)
 
 
-def write_file(workspace: Path, path: str, content: bytes) -> None:
+def write_file(workspace: Path, path: str, content: bytes, *, force: bool = False) -> None:
     """Put a file at `path`, mode 0600, in folders of mode 0700, in place of what was there.
 
-    Raises Unreadable where a folder on the way is a symbolic link or no folder.
+    Raises Unreadable where a folder on the way is a symbolic link or no folder, or a folder is where the file belongs;
+    with `force` the link or file goes, and the folder is put aside.
     """
-    folder, name = _folder(workspace, path, make=True)
+    folder, name = _folder(workspace, path, make=True, force=force)
     try:
-        new = f".{name}.{os.getpid()}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(new, dir_fd=folder)
+        new = f".{name}.{token_hex(8)}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(new, flags, 0o600, dir_fd=folder)
         with os.fdopen(file, "wb") as out:
             out.write(content)
         try:
             # a link or a file in its place is replaced, never followed
-            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+            _rename(new, name, folder, force)
         except OSError as error:
             os.unlink(new, dir_fd=folder)
             raise Unreadable(f"`{path}` cannot be written: {os.strerror(error.errno or 0)}") from None
@@ -58,7 +58,18 @@ def write_file(workspace: Path, path: str, content: bytes) -> None:
         os.close(folder)
 
 
-def _folder(workspace: Path, path: str, *, make: bool = False) -> tuple[int, str]:
+def _rename(new: str, name: str, folder: int, force: bool) -> None:
+    try:
+        os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        if not force:
+            raise
+        # removing a folder that a child made could take for ever
+        os.rename(name, f".{name}.{token_hex(8)}.old", src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _folder(workspace: Path, path: str, *, make: bool = False, force: bool = False) -> tuple[int, str]:
     """The folder that holds the file at `path`, open, and the file's name in it."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts or not parts or "\0" in path:
@@ -66,6 +77,9 @@ def _folder(workspace: Path, path: str, *, make: bool = False) -> tuple[int, str
     folder = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts[:-1]:
+            if force and not _is_folder(part, folder):
+                with suppress(FileNotFoundError):
+                    os.unlink(part, dir_fd=folder)
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=folder)
@@ -88,6 +102,13 @@ def _open(name: str, flags: int, folder: int, path: str) -> int:
         if _is_link(name, folder):
             reason = "leads over a symbolic link"
         raise Unreadable(f"`{path}` {reason}") from None
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
+    except OSError:
+        return False
 
 
 def _is_link(name: str, folder: int) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.errors import OperatorError, UserError
+from bot.errors import UserError
+from bot.workspace.reach import Reach
 
 #: the child's search path, the same on every machine
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -21,8 +22,8 @@ class Command:
     `argv` is run without a shell (see `shell`), in `cwd`. The child's environment is `PATH`, `LANG`, `HOME` (an empty
     folder of its own) and `env`, nothing else. `cwd` is writable unless it lies in a folder of `writable` or
     `readable`, which are absolute and free of symbolic links. `timeout` is in seconds, `max_stdout` and `max_stderr` in
-    bytes. Raises UserError for what no process can be given (a NUL byte, an impossible variable name), OperatorError
-    for a capability that no back end has.
+    bytes. `network` are the hosts that it may reach, through the proxy that its environment names. Raises UserError for
+    what no process can be given (a NUL byte, an impossible variable name).
     """
 
     argv: tuple[str, ...]
@@ -32,7 +33,7 @@ class Command:
     timeout: float = 60.0
     max_stdout: int = 65536
     max_stderr: int = 65536
-    network: tuple[str, ...] = ()
+    network: Reach = field(default_factory=Reach)
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
 
@@ -46,12 +47,6 @@ class Command:
                 raise UserError("env_name", f"`{name}` cannot be the name of an environment variable")
             if "\0" in value:
                 raise UserError("nul_in_env", f"the value of `{name}` holds a NUL character")
-        if self.network:
-            # no back end filters by host, and opening everything is more than was asked for
-            raise OperatorError(
-                f"network access ({', '.join(self.network)}) is a later capability: nothing here filters hosts yet",
-                "remove `network` from the step's workspace",
-            )
 
     def words(self) -> tuple[str, ...]:
         """`argv` as a process can be given it."""

@@ -14,16 +14,27 @@ class Reach:
     """
 
     patterns: frozenset[str] = frozenset()
+    #: what holds over it
+    ceiling: Reach | None = None
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> Reach:
         """`none` is the same as no pattern."""
         return cls(frozenset(pattern.lower() for pattern in patterns) - {"none"})
 
+    def under(self, ceiling: Reach) -> Reach:
+        """The same, as far as `ceiling` goes too."""
+        return Reach(self.patterns, ceiling if self.ceiling is None else ceiling.under(self.ceiling))
+
+    def __bool__(self) -> bool:
+        """Whether there is anything that may be reached."""
+        return bool(self.patterns) and (self.ceiling is None or bool(self.ceiling))
+
     def to(self, host: str, port: int) -> bool:
         """Whether `host` (a name or address, as it was asked for) may be reached on `port`."""
         name = host.lower().rstrip(".").strip("[]")
-        return any(_fits(pattern, name, port) for pattern in self.patterns)
+        within = self.ceiling is None or self.ceiling.to(host, port)
+        return within and any(_fits(pattern, name, port) for pattern in self.patterns)
 
 
 def _fits(pattern: str, name: str, port: int) -> bool:

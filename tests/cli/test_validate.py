@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import BOT_YML, Threadsmith
 
 BROKEN = BOT_YML.replace("model:", "modle:")
+BASE_FILE = "version: 1\nagents: {shared: {model: 'demo:x'}}\n"
 WHERE = ".github/bot.yml:5:5: error unknown_key:"
 
 
@@ -118,3 +119,19 @@ def test_the_other_ending_is_noticed(threadsmith: Threadsmith, tmp_path: Path) -
     (tmp_path / ".github" / "bot.yaml").write_text("version: 1\n")
     said = threadsmith("validate", tmp_path)
     assert "ignored_file" in said.out
+
+
+def test_a_base_is_read_from_a_checkout(threadsmith: Threadsmith, tmp_path: Path) -> None:
+    """With `--base`; without it the finding says so."""
+    for place, text in (("own", "extends: acme/.github@main\ndefault: shared\n"), ("base", BASE_FILE)):
+        folder = tmp_path / place / ".github"
+        folder.mkdir(parents=True)
+        (folder / "bot.yml").write_text(text)
+    said = threadsmith("validate", tmp_path / "own")
+    assert said.code == 3
+    assert ".github/bot.yml:1:10: error extends: `acme/.github@main` was not read" in said.out
+    said = threadsmith("validate", tmp_path / "own", "--base", tmp_path / "base")
+    assert (said.code, said.out) == (0, "")
+    (tmp_path / "base" / ".github" / "bot.yml").write_text(BASE_FILE + "nonsense: 1\n")
+    said = threadsmith("validate", tmp_path / "own", "--base", tmp_path / "base")
+    assert said.out.startswith("acme/.github@main:.github/bot.yml:3:1: error unknown_key")

@@ -27,6 +27,7 @@ FINDINGS: Mapping[str, str] = {
     "duration": "durations are a number and a unit: `60s`, `5m`, `2h`, `3d`",
     "empty": "a key that needs a value has an empty one",
     "export": "a workflow that is used gives nothing, or `export` names a step without a result",
+    "extends": "a base is `owner/.github@ref`, can be read by the App, is served, and does not extend another",
     "file_too_large": "a configuration file is larger than is read",
     "handle": "`mention` holds something that is no handle",
     "host": "a host is a name, as `api.example.org`, `*.example.org` or `api.example.org:8443`",
@@ -105,6 +106,8 @@ FINDINGS: Mapping[str, str] = {
 FAILURES: Mapping[str, str] = {
     "agent_failed": "the agent's program ended with an exit code other than 0",
     "agent_missing": "the agent's program is not there",
+    "artifact_missing": "a file that the step `produces` is not there, or is no plain file of its workspace",
+    "artifact_too_large": "a file that the step `produces` is larger than 64 MiB",
     "bad_ref": "a branch name that git cannot take",
     "bound_mismatch": "the value of a `bound_args` is not what the tool takes there",
     "bound_missing": "the path of a `bound_args` had no value when the tool was to be called; it was not called",
@@ -177,7 +180,15 @@ FAILURES: Mapping[str, str] = {
 
 #: call → which of its arguments is the code
 _FINDING_CALLS = {"fault": 0, "error": 1, "warning": 1, "_Stop": 1, "Fault": 0, "Finding": 4, "_finding": 1, "add": 2}
-_FAILURE_CALLS = {"UserError": 0, "Failed": 0, "RouteFault": 0, "_failed": 1, "_exhausted": 1, "Route": 2}
+_FAILURE_CALLS = {
+    "UserError": 0,
+    "Failed": 0,
+    "RouteFault": 0,
+    "_failed": 1,
+    "failed_instead": 1,
+    "_exhausted": 1,
+    "Route": 2,
+}
 #: modules that return findings as tuples of code, message and hint
 _TUPLES = {"shape.py", "slots.py", "template.py", "yaml_faults.py"}
 

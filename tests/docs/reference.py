@@ -30,7 +30,13 @@ _PERMISSIONS = {
     "pull_requests": ("Pull requests", "the same in pull requests; leave it out where only issues are served"),
 }
 #: as GitHub's page for an App's events calls them
-_EVENTS = {"issue_comment": "Issue comment", "issues": "Issues"}
+_EVENTS = {
+    "check_run": "Check run",
+    "check_suite": "Check suite",
+    "issue_comment": "Issue comment",
+    "issues": "Issues",
+    "pull_request": "Pull request",
+}
 
 
 def settings() -> str:

@@ -189,6 +189,7 @@ async def open_tools(store: Store, server: FakeGitHub, directory: Path, **more: 
             "command_only": lambda text, handles: text == "@bot help",
             "max_usd_day": 50.0,
             "max_run_usd": 10.0,
+            "result_max_bytes": 262_144,
             "export_env": ("OPEN",),
             "environ": {"OPEN": "opened", "CLOSED": "closed"},
         }

@@ -30,6 +30,7 @@ async def test_from_a_comment_to_the_workspace(tmp_path: Path) -> None:
     bound = bind(declared, words, by_comment=True)
     assert bound.violations == ()
     fetch = fetcher(client_of(made), None)
+    assert (await fetch(long)).content is None
     files, violations = await fetch_inputs(declared, bound.values, checkout=None, fetch=fetch)
     assert [(one.name, one.mime) for one in files] == [("table", "text/csv"), ("image", "image/png")]
     assert [(one.name, one.kind) for one in violations] == [("long", "file"), ("away", "file")]

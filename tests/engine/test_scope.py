@@ -60,7 +60,7 @@ async def test_run_and_params(store: Store) -> None:
         "attempt": 4,
     }
     assert found["trigger"]["text"] == "hello"
-    assert set(found) == {"trigger", "issue", "run", "params", "inputs", "steps", "ctx", "loop"}
+    assert set(found) == {"trigger", "issue", "run", "params", "inputs", "steps", "ctx", "loop", "artifacts"}
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])

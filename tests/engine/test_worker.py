@@ -40,6 +40,7 @@ class ScriptedDesk:
         self.terms_fail: Exception | None = None
         self.performed: list[str] = []
         self.cleared: list[str] = []
+        self.noted_runs: list[str] = []
         self.swept = 0
         self.admits = asyncio.Event()
         self.admits.set()
@@ -70,6 +71,9 @@ class ScriptedDesk:
     async def perform(self, begun: Begun, terms: Terms) -> Performed:
         self.performed.append(f"{begun.rows.run.number}.{begun.step.id}#{begun.attempt.number}")
         return Performed(await self.perform_with(begun))
+
+    async def noted(self, run_id: str, terms: Terms) -> None:
+        self.noted_runs.append(run_id)
 
     async def clear(self, run_id: str) -> None:
         self.cleared.append(run_id)

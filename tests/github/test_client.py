@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -85,3 +86,37 @@ def test_githubkits_models_stay_unloaded() -> None:
     code = "import sys, bot.github.kit; print([m for m in sys.modules if '.models.' in m and 'kit' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_repository_is_found_by_its_name() -> None:
+    """As long as it is called so: whom an old name leads to is somebody else's to say. Asked once in five minutes."""
+    server = FakeGitHub()
+    github = make_github(server)
+    owner = {"id": 4, "login": "Acme", "type": "Organization"}
+    shown = {"id": 9, "name": ".github", "owner": owner, "private": True}
+    server.on("GET", "/repos/acme/.github/installation", answer({"id": 5}))
+    server.mint_answers = [answer({"token": "ghs_x", "repositories": [shown]}, 201)]
+    client = await github.named("acme", ".github")
+    found = client.repository
+    assert (found.id, found.owner.id, found.private, found.full_name) == (9, 4, True, "Acme/.github")
+    asked = len(server.requests)
+    assert await github.named("ACME", ".github") is client
+    assert len(server.requests) == asked
+    server.clock.advance(301)
+    server.mint_answers = [answer({"repositories": [shown | {"name": "renamed"}]}, 201)]
+    with pytest.raises(NotFound, match="is called Acme/renamed now"):
+        await github.named("acme", ".github")
+    server.mint_answers = [answer({"repositories": [shown]}, 201)]
+    await github.named("acme", ".github")
+    github.forget("acme", ".github")
+    server.mint_answers = [answer({"message": "not accessible to the parent installation"}, 422)]
+    with pytest.raises(NotFound, match="not accessible"):
+        await github.named("acme", ".github")
+    server.mint_answers = [answer({"repositories": []}, 201)]
+    with pytest.raises(Transient, match="cannot be read"):
+        await github.named("acme", ".github")
+    with pytest.raises(NotFound):
+        await github.named("nowhere", ".github")
+    asked_for = json.loads(server.requests[asked - 1].content)
+    assert asked_for == {"repositories": [".github"], "permissions": {"metadata": "read"}}
+    await github.aclose()

@@ -13,7 +13,7 @@ from bot.github import Hosts, attachment_hosts
 from bot.model.thread import Repository
 from tests.contract.pull_routes import with_pull
 from tests.demo.scene import scene
-from tests.github.fake import REPOSITORY, FakeGitHub, answer, issue_json, make_client
+from tests.github.fake import COMMIT, REPOSITORY, FakeGitHub, answer, issue_json, make_client
 from tests.github.lookalike import client_of
 
 REPO = "/repos/ana/parser"
@@ -50,6 +50,36 @@ async def test_pull_requests_of_a_branch(tmp_path: Path) -> None:
     made.world.set_state(made.repo, pull.number, "meg", "closed")
     assert await client.pull_requests(head="fix/size") == ()
     assert len(await client.pull_requests(head="fix/size", state="all")) == 1
+
+
+def pull_json(number: int, **fields: object) -> dict[str, object]:
+    end = {"ref": "fix", "sha": COMMIT, "repo": {"id": REPOSITORY.id}}
+    user = {"id": 11, "login": "meg", "type": "User"}
+    return {"number": number, "title": "T", "state": "open", "user": user, "head": end, "base": end, **fields}
+
+
+async def test_servers_that_do_not_filter() -> None:
+    """Only what was asked for is taken, of other branches and forks nothing; a list tells merging by its time."""
+    server = FakeGitHub()
+    far = {"ref": "fix", "sha": COMMIT, "repo": {"id": 99}}
+    gone = {"ref": "fix", "sha": COMMIT, "repo": None}
+    rows = [
+        pull_json(1),
+        pull_json(2, head=far),
+        pull_json(3, head=gone),
+        pull_json(4, head={**far, "ref": "other", "repo": {"id": REPOSITORY.id}}),
+        pull_json(5, base={**far, "ref": "main", "repo": {"id": REPOSITORY.id}}, merged_at="2026-03-01T10:00:00Z"),
+    ]
+    server.on("GET", f"{REPO}/pulls", answer(rows))
+    found = await make_client(server).pull_requests(head="fix", state="all")
+    assert [(row.number, row.merged) for row in found] == [(1, False), (5, True)]
+    assert [row.number for row in await make_client(server).pull_requests(head="fix", base="main")] == [5]
+    server.on("GET", f"{REPO}/pulls/3", answer(rows[2]))
+    assert (await make_client(server).pull_request(3)).from_fork
+    for wrong in ({}, {"number": 3}, pull_json(3, head={"ref": "x", "sha": "no", "repo": None})):
+        server.on("GET", f"{REPO}/pulls/3", answer(wrong))
+        with pytest.raises(Transient):
+            await make_client(server).pull_request(3)
 
 
 async def test_differences(tmp_path: Path) -> None:
@@ -281,6 +311,16 @@ async def test_graphql_is_asked_where_it_is() -> None:
     assert set(server.minted[0]["permissions"].values()) == {"read"}
 
 
+async def test_a_file_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading stops at a bound, however little of it would be kept."""
+    monkeypatch.setattr("bot.github.download.MOST_BYTES", 10)
+    made = scene(tmp_path)
+    client = client_of(made)
+    assert (await client.attachment(made.world.store.attach("a.txt", b"x" * 10, "text/plain"), keep=4)).size == 10
+    with pytest.raises(NotFound, match="more than"):
+        await client.attachment(made.world.store.attach("a.txt", b"x" * 11, "text/plain"), keep=4)
+
+
 async def test_attachment(tmp_path: Path) -> None:
     """A comment's file, without our token; elsewhere than at GitHub nothing is read."""
     made = scene(tmp_path)
@@ -296,7 +336,8 @@ async def test_attachment(tmp_path: Path) -> None:
 async def test_attachment_of_a_private_repository() -> None:
     """The address in the rendered comment opens it, that in the text does not."""
     server = FakeGitHub()
-    html = '<a href="https://api.github.test/user-attachments/assets/12-34?jwt=a&amp;b=c"><img src="x"></a>'
+    place = "https://api.github.test/user-attachments/assets/12-34"
+    html = f'<a href="{place}">it</a> <a href="{place}?jwt=a&amp;b=c"><img src="x"></a>'
     server.on("GET", f"{REPO}/issues/comments/8", answer({"body_html": html}))
     asked: list[str] = []
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,16 @@ async def test_a_command_reaches_nothing(tmp_path: Path, http: OnLoopback) -> No
         sandbox=WithPackages(await open_sandbox("required")),
     )
     assert error.code == "connector_failed"
+
+
+async def test_a_command_reaches_its_own_hosts_as_far_as_they_are_open(tmp_path: Path) -> None:
+    """Through the proxy that it finds; without an opened host there is none."""
+    if await probe() is not None:
+        pytest.skip("isolation does not work here; tests of the sandbox say why")
+    sandbox = WithPackages(await open_sandbox("required"))
+    for hosts, proxy in ((("127.0.0.1",), True), ((), False)):
+        async with opened(replace(on_stdio(), hosts=hosts), tmp_path, sandbox) as server:
+            assert ("HTTPS_PROXY" in await server.call("environment", {})) is proxy
 
 
 async def test_its_tree_dies_with_the_call(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def test_bodies(body: str) -> None:
         ("x = 1\n  y = 2\n", 2, 0, "unexpected indent"),
         ("ä = 'é' if\n", 1, 0, ""),
         ("x = 1\né = await x\n", 2, 5, "`await` needs"),
+        ("ä = 'é' $\n", 1, 9, ""),
         ("async with a:\n    pass\n", 1, 1, "`async with` needs"),
         ("async for i in a:\n    pass\n", 1, 1, "`async for` needs"),
         ("x = [(yield i) for i in a]", 1, 7, "`yield`"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.finding import Finding
 from bot.workflows import loader
-from bot.workflows.findings import Findings
 from bot.workflows.document import Document
+from bot.workflows.findings import Findings
 
 
 def read(text: str) -> tuple[Document | None, tuple[Finding, ...]]:

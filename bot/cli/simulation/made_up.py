@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.cli.simulation.answers import Entry
 from bot.engine.commit import Performed
-from bot.engine.gates import taken
 from bot.engine.judge import judged
 from bot.errors import UserError
 from bot.model.ident import compact
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.store.tables import Gate
 from bot.workflows import Agent, Workflow
+from bot.workflows.answers import taken
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.each import Each
 from bot.workflows.gate_steps import AskStep
 from bot.workflows.paths import MISS, resolve
-from bot.workflows.readings import parts, readings
+from bot.workflows.readings import readings
 from bot.workflows.sample import ELEMENTS, sample
 from bot.workflows.schema_types import declared_schema
 from bot.workflows.step import NotifyStep, PullRequestStep, ReviewStep, Step
@@ -73,17 +74,17 @@ def made_up(step: WorkingStep, wanted: Wanted, workflow: Workflow) -> Any:
         schema = export.checker.schema
     value = _of_kind(step) if schema is None else sample(schema)
     for path in sorted(wanted.paths.get(step.id, ()), key=len):
-        value = _put(value, path, f"{path[-1]} 1")
+        value = _put(value, path, f"{path[-1]}-1")
     for path, keys in wanted.lists.get(step.id, {}).items():
         found = resolve(value, path) if path else value
-        elements = found if isinstance(found, list) and found else [f"element {n}" for n in range(1, ELEMENTS + 1)]
+        elements = found if isinstance(found, list) and found else [f"element-{n}" for n in range(1, ELEMENTS + 1)]
         for key in keys:
             elements = [_put(one, key, f"{key[-1]}-{n}") for n, one in enumerate(elements, 1)]
         value = _put(value, path, elements, over=True)
     return _decided(step, value)
 
 
-def _of_kind(step: Step) -> Any:
+def _of_kind(step: WorkingStep) -> Any:
     match step:
         case ReviewStep():
             counts = {"inline": 1, "outside": 0, "known": 0, "left_out": 0}
@@ -104,9 +105,11 @@ def _put(value: Any, path: tuple[str, ...], leaf: Any, *, over: bool = False) ->
         return value
     if isinstance(value, list):
         place = int(path[0]) if path[0].isdigit() and int(path[0]) < len(value) else None
-        return value if place is None else [
-            _put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)
-        ]
+        return (
+            value
+            if place is None
+            else [_put(one, path[1:], leaf, over=over) if index == place else one for index, one in enumerate(value)]
+        )
     own = dict(value) if isinstance(value, dict) else {}
     own[path[0]] = _put(own.get(path[0]), path[1:], leaf, over=over)
     return own
@@ -122,15 +125,14 @@ def _decided(step: WorkingStep, value: Any) -> Any:
         return value
     first: Any = next(iter(step.transitions))
     if isinstance(found, (bool, int, float)):
-        try:
+        with suppress(ValueError):
             first = json.loads(first)
-        except ValueError:
-            pass
     return _put(value, path, first, over=True)
 
 
-def performed(step: WorkingStep, entry: Entry | None, invented: Any) -> Performed:
+def performed(step: Step, entry: Entry | None, invented: Any) -> Performed:
     """What an attempt comes to: the entry of the answers, its gaps filled with what is made up."""
+    assert isinstance(step, WorkingStep)
     said = entry or {}
     match said.get("outcome", "success"):
         case "fail":
@@ -160,7 +162,7 @@ def _output(step: WorkingStep, said: Entry, result: Any) -> str | None:
     if step.kind in ("notify", "connector"):
         return None
     if step.writes and not (isinstance(result, dict) and all(key in result for key in step.writes)):
-        return compact({key: f"{key} 1" for key in step.writes})
+        return compact({key: f"{key}-1" for key in step.writes})
     if "result" in said:
         return compact(result)
     does = {"agent": "what it answers", "run": "what it prints", "code": "what it prints"}
@@ -185,12 +187,10 @@ def answer(step: AskStep, gate: Gate, entry: Entry | None) -> dict[str, Any] | N
         form = {one.id: _form(one.type, one.options) for one in step.questions}
         given = {**given, "answers": {**form, **given.get("answers", {})}}
     try:
-        return {**taken(gate, given), "by": "somebody"}
+        return {**taken(gate.options, given), "by": "somebody"}
     except UserError as error:
         raise UserError(error.code, f"the answer to `{step.id}`: {error.message}", error.hint) from error
 
 
 def _form(kind: str, options: tuple[str, ...]) -> Any:
     return {"text": "made up", "number": 1, "bool": True}.get(kind) or options[0]
-
-

@@ -86,9 +86,7 @@ class Prompts:
         found = artifacts(begun.rows, begun.level, content)
         return {**values, "artifacts": found, "resources": resources, "secrets": AnyName()}
 
-    async def _asked(
-        self, begun: Begun, step: AskingStep, place: Place
-    ) -> tuple[tuple[BlockRecord, ...], list[str]]:
+    async def _asked(self, begun: Begun, step: AskingStep, place: Place) -> tuple[tuple[BlockRecord, ...], list[str]]:
         agent = self._terms.configuration.agents[step.asked]
         model = agent.model or (f"exec:{agent.runner.exec[0]}" if agent.runner else "")
         context = await assemble_step(

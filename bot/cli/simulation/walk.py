@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import tempfile
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,7 @@ from bot.model.state import AttemptState, GateState, RunState, follow
 from bot.store import Session, Store, open_store, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
-from bot.workflows import Configuration, Workflow
+from bot.workflows import Configuration, Step, Workflow
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.gate_steps import AskStep
 from bot.workflows.step import UsesStep
@@ -48,7 +46,12 @@ class Endless(Exception):
 
 
 async def walk(
-    configuration: Configuration, workflow: Workflow, rows: RunRows, file: ThreadFile, answers: Answers, root: Path | None
+    configuration: Configuration,
+    workflow: Workflow,
+    rows: RunRows,
+    file: ThreadFile,
+    answers: Answers,
+    root: Path | None,
 ) -> Report:
     """Go through a run whose rows are `rows`, on the thread of `file`, until it ends.
 
@@ -57,8 +60,7 @@ async def walk(
     """
     names = {name for name, _ in _steps(configuration, workflow)}
     answers.check({*names, *(name.rpartition("/")[2] for name in names)})
-    folder = tempfile.TemporaryDirectory(prefix="threadsmith-", dir=os.path.realpath(tempfile.gettempdir()))
-    with folder as place:
+    with tempfile.TemporaryDirectory(prefix="threadsmith-") as place:
         store = open_store(f"sqlite:///{Path(place) / 'run.db'}")
         try:
             handles = configuration.bot.mention or ("bot",)
@@ -70,7 +72,7 @@ async def walk(
             await store.close()
 
 
-def _steps(configuration: Configuration, workflow: Workflow, within: str = "") -> Iterator[tuple[str, WorkingStep | Any]]:
+def _steps(configuration: Configuration, workflow: Workflow, within: str = "") -> Iterator[tuple[str, Step]]:
     """Every step that a run of the workflow may come to, by its name without keys."""
     for step in workflow.every_step:
         yield f"{within}{step.id}", step
@@ -128,8 +130,7 @@ class _Walk:
             if waiting:
                 begun = waiting.popleft()
                 done = await self._perform(begun)
-                terms, now = self._terms, self._now
-                waiting.extend((await self._store.write(lambda s, b=begun: commit.record(s, b, done, terms, now))).begun)  # type: ignore[misc]  # a lambda's default
+                waiting.extend((await self._record(begun, done)).begun)
             elif self._rows.run.state not in _OPEN:
                 return self._report()
             else:
@@ -137,6 +138,9 @@ class _Walk:
 
     async def _advance(self) -> Advance:
         return await self._store.write(lambda session: commit.advance(session, self._run_id, self._terms, self._now))
+
+    async def _record(self, begun: Begun, done: Performed) -> Advance:
+        return await self._store.write(lambda session: commit.record(session, begun, done, self._terms, self._now))
 
     async def _perform(self, begun: Begun) -> Performed:
         """What a step comes to: its texts are put together as in a real run, the rest is given or made up."""

@@ -35,7 +35,8 @@ class Rest:
         request = Request(scope, receive)
         path = scope["raw_path"].decode().split("?")[0].removeprefix("/api/v3") or "/"
         # on GitHub Enterprise Server GraphQL is beside the REST API, not below it
-        path = "/graphql" if path == "/api/graphql" else path
+        if path in {"/api/graphql", "/graphql"}:
+            path = "/api/v3/graphql" if scope["path"].startswith("/api/v3/") else "/graphql"
         method, viewer = request.method, Viewer("anonymous", "anonymous")
         body = await request.body()
         fault = self._world.faults.take(method, path)

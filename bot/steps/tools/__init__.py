@@ -29,13 +29,15 @@ Read = Callable[[str], Any]
 class Place:
     """What the tools of one step work with. `folder` is the workspace, a real path.
 
-    `env` is what commands get; `timeout_max` bounds each, in seconds. `names` are the workflows and agents that can be
-    dispatched. What a step's tools do not need may be left out: which need what is in the table.
+    `env` is what commands get, `readable` are folders that they may read besides; `timeout_max` bounds each, in
+    seconds. `names` are the workflows and agents that can be dispatched. What a step's tools do not need may be left
+    out: which need what is in the table.
     """
 
     folder: Path | None = None
     sandbox: Sandbox | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
     timeout_max: float = 600.0
     thread: ThreadAccess | None = None
     names: Collection[str] = ()
@@ -96,7 +98,8 @@ def _work(name: str, place: Place) -> Work:
         if name in by_thread:
             return partial(by_thread[name], place.thread)
     if name == "run_command" and place.folder is not None and place.sandbox is not None:
-        return partial(command.run_command, place.sandbox, place.folder, place.env, place.timeout_max)
+        work = partial(command.run_command, readable=place.readable)
+        return partial(work, place.sandbox, place.folder, place.env, place.timeout_max)
     if name == "dispatch":
         return partial(github.dispatch, place.names)
     alone: dict[str, Work] = {

@@ -17,7 +17,13 @@ TIMEOUT = 60.0
 
 
 async def run_command(
-    sandbox: Sandbox, folder: Path, env: Mapping[str, str], timeout_max: float, arguments: dict[str, Any]
+    sandbox: Sandbox,
+    folder: Path,
+    env: Mapping[str, str],
+    timeout_max: float,
+    arguments: dict[str, Any],
+    *,
+    readable: tuple[Path, ...] = (),
 ) -> ToolAnswer:
     """Run it in the sandbox and tell exit code and output; a failing command is an answer like any other.
 
@@ -32,6 +38,7 @@ async def run_command(
             timeout=timeout,
             max_stdout=STDOUT_MAX,
             max_stderr=STDERR_MAX,
+            readable=readable,
         )
     )
     if done.missing:

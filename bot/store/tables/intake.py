@@ -106,7 +106,10 @@ class Pin(SQLModel, table=True):
 
 
 class Snapshot(SQLModel, table=True):
-    """The configuration files of a repository at a commit: immutable, shared by all runs."""
+    """The configuration files of a repository at a commit: immutable, shared by all runs.
+
+    Where it extends another, `commit` is `<its own>+<the base's>`, and the base's files are among `files`.
+    """
 
     __table_args__ = (UniqueConstraint("repository_id", "commit"),)
 
