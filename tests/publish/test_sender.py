@@ -561,6 +561,20 @@ async def test_what_a_dead_process_was_sending(world: World) -> None:
     assert (world.server.texts(1), world.server.texts(2)) == (["run/1\r"], ["run/2\r"])
 
 
+async def test_what_a_dead_process_was_changing(world: World) -> None:
+    """An edit is made once more, without looking: twice is once."""
+    row_id = await world.say("thread/1", "one pin", purpose="index")
+    await world.sender().sweep()
+    await world.say("thread/1", "two pins", purpose="index")
+    await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+    sender = world.sender()
+    await sender.recover()
+    await world.at(sender, 5, 6)
+    assert world.server.texts() == ["two pins\r"]
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert world.server.sent("GET") == []
+
+
 async def test_a_bug_of_ours_stops_nobody_else(world: World) -> None:
     """An error that nobody expected: the row is unsure, the others go on."""
     github = world.github
