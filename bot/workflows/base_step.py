@@ -22,6 +22,9 @@ from bot.workflows.routing import Case, ConditionText, Decide, Loop, Next, Rewor
 
 Format = Literal["markdown", "text"]
 
+#: kinds whose work may write files of the workspace
+PRODUCERS = frozenset({"agent", "classify", "run", "code"})
+
 
 def _publish(value: Any) -> Any:
     # a literal of pydantic's takes 1 for true
@@ -139,6 +142,13 @@ class WorkingStep(BaseStep):
         if not wanted and "transitions" in self.model_fields_set:
             reason = "has its own cases" if self.decide is not None else "needs `decide`"
             raise fault("modifier", f"`transitions` means nothing here: {reason}", "remove it, or add `decide: path`")
+        return self
+
+    @model_validator(mode="after")
+    def _files_of_its_own(self) -> WorkingStep:
+        if self.kind not in PRODUCERS and any(one.path is not None for one in self.produces):
+            message = f"a step of kind `{self.kind}` writes no files, so that `path` in `produces` means nothing to it"
+            raise fault("modifier", message, "let the step that writes the file produce it", key="produces")
         return self
 
     @property
