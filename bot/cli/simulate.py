@@ -46,7 +46,7 @@ def simulate(
         message = f"`{workflow}` is neither an agent nor a workflow here"
         raise UserError("unknown_workflow", message, f"there are: {known}")
     file = ThreadFile.read(thread) if thread is not None else made_up_thread(chosen)
-    inputs, assumed = _inputs(on_the_line.words(given or ()), chosen)
+    inputs, assumed = bound_inputs(on_the_line.words(given or ()), chosen)
     files, _ = read_files(config)
     params = on_the_line.params(param or (), chosen)
     made = rows(file, workflow, params, files, inputs, file.newest + timedelta(hours=1))
@@ -72,7 +72,7 @@ def _checked(config: Path) -> Configuration:
     return configuration
 
 
-def _inputs(given: Mapping[str, str], workflow: Workflow) -> tuple[Mapping[str, Any], dict[str, str]]:
+def bound_inputs(given: Mapping[str, str], workflow: Workflow) -> tuple[Mapping[str, Any], dict[str, str]]:
     """The bound inputs, and those that were made up because a run needs them and nobody gave them."""
     lacking = {one.name for one in bind(workflow.inputs, given).violations if one.kind == "missing_required"}
     assumed = {name: _made_up(workflow.inputs[name]) for name in workflow.inputs if name in lacking}

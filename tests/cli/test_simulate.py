@@ -263,7 +263,7 @@ def test_a_text_without_a_value_fails_as_in_a_real_run(walked: Any) -> None:
 
 def test_a_walk_without_an_end_is_given_up(walked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the step that it was at."""
-    monkeypatch.setattr("bot.cli.simulation.walk.MOST", 20)
+    monkeypatch.setattr("bot.cli.simulation.walker.MOST", 20)
     assert "has not come to its end; it is at `turn" in walked("waits_for_good", code=1)["err"]
 
 
