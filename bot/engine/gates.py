@@ -13,7 +13,7 @@ from bot.model.ident import compact, digest
 from bot.model.outcome import Done, Failed, Outcome, Question, Wait
 from bot.model.state import GateState
 from bot.store.tables import Gate
-from bot.workflows.gate_steps import APPROVE, REJECT, AskStep, Back, FormQuestion, WaitStep
+from bot.workflows.gate_steps import APPROVE, GATE_SECONDS, REJECT, AskStep, Back, FormQuestion, WaitStep
 
 #: what the answer of a gate has for our own records, which no step sees
 _RECORDED = frozenset({"channel", "at"})
@@ -59,6 +59,9 @@ def _form(one: FormQuestion, scope: Mapping[str, Any]) -> dict[str, Any]:
 def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str | None) -> Gate:
     """The row of what is waited for. Its digest binds an answer to what was shown."""
     question = wait.question or Question("")
+    until = wait.until
+    if until is None and wait.what == "approval":
+        until = now + timedelta(seconds=GATE_SECONDS)
     labels = question.options or ({APPROVE: None, REJECT: None} if wait.what == "approval" else {})
     options = {"options": labels, "questions": list(question.questions), "text": question.text}
     shown = compact({"question": question.question, "show": question.show, **options})
@@ -71,7 +74,7 @@ def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str
         # a call of a tool names nobody who may approve it: whoever runs the bot may
         who=question.who or ({"dashboard": True} if wait.what == "approval" else {}),
         digest=digest(shown),
-        deadline=wait.until,
+        deadline=until,
         kept=kept,
         opened_at=now,
     )
