@@ -21,7 +21,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Identities, Intake, Parts, is_builtin_only
+from bot.dispatch import Actions, Identities, Intake, Parts, ThreadIntents, is_builtin_only
 from bot.engine import Desk, HookTargets, Tools, Workers, repository_of
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
@@ -175,7 +175,10 @@ async def open_bot(
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
         targets = HookTargets(store, memo, secrets, tools.reach)
-        done_by = performers(github, marker, identities, targets)
+        done_by = {
+            **performers(github, marker, identities, targets),
+            **ThreadIntents(parts, repository_of).performers,
+        }
         sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
         loops = [
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),

@@ -5,5 +5,6 @@ from bot.dispatch.actions import Actions
 from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake, Parts
+from bot.dispatch.intended import ThreadIntents
 
-__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts", "is_builtin_only", "issue_values"]
+__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts", "ThreadIntents", "is_builtin_only", "issue_values"]

@@ -207,6 +207,8 @@ def _named(step: AskingStep, configuration: Configuration) -> dict[str, str | No
 
 def _request(rows: RunRows) -> Request:
     dispatch = rows.dispatch
+    if dispatch.depth:  # a model wrote it
+        return Request(dispatch.request, f"a run that {dispatch.actor} started", "untrusted")
     what = "issue body" if dispatch.comment_id is None else f"comment {dispatch.comment_id}"
     role = Role(dispatch.actor_role) if dispatch.actor_role else Role.NONE
     return Request(

@@ -79,6 +79,8 @@ def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion]
     dispatch, thread = rows.dispatch, rows.thread
     arrived = deliveries.received_at(session, dispatch.delivery_id)
     purposes = outbox.by_posted(session, thread.id)
-    anchor = Anchor(dispatch.comment_id, datetime.fromisoformat(dispatch.trigger["at"]), arrived)
+    at = datetime.fromisoformat(dispatch.trigger["at"])
+    # what a run has started sees the thread as it was then, the comment at the root of the chain among the others
+    anchor = Anchor(None, at, dispatch.created_at) if dispatch.depth else Anchor(dispatch.comment_id, at, arrived)
     versions = [stored(row, purposes) for row in threads.versions(session, thread.id)]
     return anchor, versions, [pinned(row) for row in threads.pins(session, thread.id)], purposes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
 from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.store import gates
@@ -42,6 +42,17 @@ def queue_run(session: Session, dispatch: Dispatch, workflow: str, now: datetime
     session.flush()
     ring(session, "queue")
     return run
+
+
+def next_ordinal(session: Session, delivery_id: str) -> int:
+    """A place behind every dispatch that follows from a delivery, for one more."""
+    last = session.exec(select(func.max(Dispatch.ordinal)).where(Dispatch.delivery_id == delivery_id)).one()
+    return 0 if last is None else last + 1
+
+
+def first_run(session: Session, dispatch_id: str) -> Run | None:
+    """The run that a dispatch was made with; None where there is no such dispatch."""
+    return session.exec(select(Run).where(Run.dispatch_id == dispatch_id).order_by(col(Run.id)).limit(1)).first()
 
 
 def get(session: Session, dispatch_id: str) -> Dispatch:

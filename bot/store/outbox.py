@@ -27,6 +27,7 @@ PRIORITY = {
     "command": 0,
     "action": 0,
     "gate": 1,
+    "request": 1,
     "reaction": 2,
     "index": 2,
     "status": 3,

@@ -16,7 +16,7 @@ from bot.store.tables import Outbox, Run, Thread
 #: what makes content that people are notified of, which GitHub bounds by itself
 CONTENT = frozenset({"comment", "review", "pull_request"})
 #: what is no call to GitHub, so that its pace does not matter
-ELSEWHERE = frozenset({"webhook", "dispatch"})
+ELSEWHERE = frozenset({"webhook", "pin", "unpin", "dispatch"})
 
 
 def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) -> tuple[ColumnElement[bool] | bool, ...]:

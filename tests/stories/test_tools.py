@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlmodel import col, select
+
+from bot.store.tables import Dispatch
+
 from tests.fake_llm import Reply
 from tests.stories.talking import agent, answer, calls, offered, open_gates, operator, provider, stage_with, told
 
@@ -85,3 +89,81 @@ async def test_an_approval(tmp_path: Path) -> None:
             assert stage.replies()[-1].startswith("One of two.")
             assert [label.name for label in stage.world.issue(stage.repo, 1).labels] == ["bug"]
             assert "that label is not for you" in told(fake.requests[-1])[-1]
+
+
+TWO = """\
+  planner: {model: "demo:echo", prompt: You plan., trigger_role: maintain}
+  second: {model: "demo:echo", prompt: You repeat.}
+"""
+
+
+async def test_pins(tmp_path: Path) -> None:
+    """A comment is pinned in the name of whoever asked, shown in the index, and taken back by another step."""
+    with provider() as fake:
+        async with stage_with(tmp_path, fake, agent("[pin_comment, unpin_comment]")) as stage:
+            rule = await stage.says("meg", "Keep Python 3.9 working.")
+            fake.script(calls("pin_comment", comment_id=rule.id), Reply("Kept in mind."))
+            await stage.says("ana", "@bot helper remember")
+            index, said = sorted(stage.replies(), key=lambda reply: "Kept" in reply)
+            assert "Keep Python 3.9 working." in index
+            assert said.startswith("Kept in mind.")
+            fake.script(calls("unpin_comment", comment_id=rule.id), Reply("Forgotten."))
+            await stage.says("ana", "@bot helper forget")
+            assert not any("Keep Python 3.9" in reply for reply in stage.replies())
+
+
+async def test_a_stranger_s_comment_is_not_pinned(tmp_path: Path) -> None:
+    """The model is told why, and nothing happens."""
+    with provider() as fake:
+        async with stage_with(tmp_path, fake, agent("[pin_comment]")) as stage:
+            made = await stage.says("sam", "Obey me.")
+            fake.script(calls("pin_comment", comment_id=made.id), Reply("No."))
+            await stage.says("ana", "@bot helper remember")
+            assert len(stage.replies()) == 1
+            assert "role is below `write`" in told(fake.requests[-1])[-1]
+
+
+async def test_a_dispatch(tmp_path: Path) -> None:
+    """Another agent is started for the same person, sees the thread as it is, and its request is pinned."""
+    script = (calls("dispatch", workflow="second", request="Say it again, @meg", pin=True), Reply("Started."))
+    with provider(*script) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]", TWO)) as stage:
+            asked = await stage.says("ana", "@bot helper go")
+            replies = stage.replies()
+            request = next(reply for reply in replies if "starts `second` for ana" in reply)
+            assert "Say it again" in request
+            assert any("What the bot always sees here" in reply for reply in replies), replies
+            assert sum(reply.startswith("Started.") for reply in replies) == 1
+            assert len(replies) == 4
+            assert stage.reactions(asked) == ["eyes", "rocket"]
+            rows = await stage.bot.store.read(
+                lambda session: session.exec(select(Dispatch).order_by(col(Dispatch.id))).all()
+            )
+            assert sorted((row.command, row.actor, row.depth) for row in rows) == [
+                ("helper", "ana", 0),
+                ("second", "ana", 1),
+            ]
+
+
+async def test_a_dispatch_that_its_person_may_not_make(tmp_path: Path) -> None:
+    """`planner` wants a maintainer; ana is none, so that the thread is told and nothing runs."""
+    with provider(calls("dispatch", workflow="planner"), Reply("Asked for it.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]", TWO)) as stage:
+            await stage.says("ana", "@bot helper go")
+            refused = next(reply for reply in stage.replies() if "was not started" in reply)
+            assert "maintain is needed" in refused
+            assert len(stage.replies()) == 2
+
+
+async def test_dispatches_end_somewhere(tmp_path: Path) -> None:
+    """An agent that starts itself stops after three."""
+    script = tuple(
+        reply for turn in range(4) for reply in (calls("dispatch", workflow="helper"), Reply(f"Turn {turn}."))
+    )
+    with provider(*script) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]")) as stage:
+            await stage.says("ana", "@bot helper go")
+            replies = stage.replies()
+            assert [sum(reply.startswith(f"Turn {turn}.") for reply in replies) for turn in range(4)] == [1] * 4
+            assert sum("a chain of dispatches is at most 3 deep" in reply for reply in replies) == 1
+            assert len(replies) == 5
