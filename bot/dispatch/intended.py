@@ -75,9 +75,7 @@ class ThreadIntents:
             raise Undone("that comment stands in another thread")
 
         def work(session: Session) -> bool:
-            asking = _asking(session, act)
-            fresh = self._pinned(session, act.thread, comment, asking)
-            return fresh
+            return self._pinned(session, act.thread, comment, _asking(session, act))
 
         return Made({"comment_id": comment_id, "changed": await publish.write(self._p.store, work)})
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from sqlmodel import col, select
 
 from bot.store.tables import Dispatch
-
 from tests.fake_llm import Reply
 from tests.stories.talking import agent, answer, calls, offered, open_gates, operator, provider, stage_with, told
 
