@@ -10,6 +10,7 @@ from typing import Literal
 
 from bot.dispatch import mentions
 from bot.dispatch.builtins import BUILTINS, Builtin
+from bot.workflows.workflow import REQUEST_WORDS
 
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _SENTENCE_SIGNS = ",:;.!?"
@@ -50,7 +51,8 @@ def parse(
 
     `names` are the agents and workflows, each with the keys that it takes as `key=value`. A built-in counts only if
     the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
-    words are params as long as their key is declared; the first other word begins the free text. For those of `signed`,
+    words are params as long as their key is declared, or sets the request's own budget; the first other word begins the
+    free text. For those of `signed`,
     which declare their inputs, every key is taken: whoever binds them says which are unknown. Never raises.
     """
     builtin = _builtin(text, table)
@@ -61,9 +63,9 @@ def parse(
     word = first[1] if first else ""
     name = known.get(word.casefold()) or known.get(word.rstrip(_SENTENCE_SIGNS).casefold())
     if first and name is not None:
-        params, rest = _params(text[first.end() :], None if name in signed else names[name])
+        params, rest = _params(text[first.end() :], None if name in signed else {*names[name], *REQUEST_WORDS})
         return Command("named", name, params, rest)
-    params, rest = _params(text, None if default in signed else names.get(default, ()))
+    params, rest = _params(text, None if default in signed else {*names.get(default, ()), *REQUEST_WORDS})
     return Command("default", default, params, rest, _suggest(text, word, known.values(), table))
 
 

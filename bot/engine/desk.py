@@ -32,6 +32,7 @@ from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Budget, Configuration, Step
+from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
 from bot.workspace.secrets import withheld
 
@@ -55,7 +56,8 @@ class Desk:
         workflow = checked.workflow_for(rows.run.workflow)
         if workflow is None:
             raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
-        budget = checked.budget_for(workflow).within(Budget(usd=self._t.max_run_usd))
+        asked, _ = request_budget(rows.dispatch.params)
+        budget = checked.budget_for(workflow).within(asked).within(Budget(usd=self._t.max_run_usd))
         return Terms(
             checked,
             workflow,

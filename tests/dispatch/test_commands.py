@@ -180,3 +180,10 @@ def test_a_signed_name_takes_every_key() -> None:
     assert (got.name, got.params, got.text) == ("ship", {"aera": "api"}, "go area=web")
     assert parse("ship aera=api", names=names, default="ask").params == {}
     assert parse("x=1 y", names=names, default="ask", signed={"ask"}).params == {"x": "1"}
+
+
+def test_words_of_the_requests_own_budget() -> None:
+    """They are taken wherever a command begins, declared or not."""
+    got = parse("ship usd=2 base=dev minutes=5 please", names={"ship": {"base"}}, default="ask")
+    assert (got.params, got.text) == ({"usd": "2", "base": "dev", "minutes": "5"}, "please")
+    assert parse("tokens=900 why?", names={"ask": ()}, default="ask").params == {"tokens": "900"}

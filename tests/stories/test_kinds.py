@@ -126,3 +126,12 @@ async def test_a_gate_is_posted_and_waits(tmp_path: Path) -> None:
         await stage.says("ana", "@bot echo hello")
         assert len(stage.replies()) == 2
         assert json.dumps(stage.replies())
+
+
+async def test_a_request_sets_its_own_budget(tmp_path: Path) -> None:
+    """What it may cost is the smallest of all limits; a word that is no amount starts nothing."""
+    async with open_stage(tmp_path, {".github/bot.yml": FAN}) as stage:
+        await stage.says("ana", "@bot fan minutes=0")
+        assert "`timed_out`" in stage.replies()[-1]
+        await stage.says("ana", "@bot fan usd=lots")
+        assert "`type_mismatch`: `usd` is an amount" in stage.replies()[-1]
