@@ -175,11 +175,11 @@ async def open_bot(
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         parts = Parts(store, github, identities, memo, marker, speaker, clock)
         targets = HookTargets(store, memo, secrets, tools.reach)
-        acts = {
+        done_by = {
             **performers(github, marker, identities, targets),
             **ThreadIntents(parts, repository_of).performers,
         }
-        sender = Sender(store, acts, clock, owner=queue.owner, looks=look_at)
+        sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
         loops = [
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),

@@ -107,7 +107,7 @@ class Local:
         return await self.store.read(lambda session: snapshots.get_blob(session, digest))
 
     async def attach(self, begun: Begun, context: Context) -> None:
-        if self.dry_run:
+        if self.dry_run and context.prompt:
             out(f"{context.system}\n{context.prompt}")
 
     def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:

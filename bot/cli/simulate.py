@@ -18,6 +18,8 @@ from bot.cli.local import ThreadFile, rows
 from bot.cli.simulation import Answers, Endless, as_json, as_text, made_up_thread, walk
 from bot.errors import ConfigurationError, UserError
 from bot.workflows import Configuration, Workflow, bind, builtin_files, check
+from bot.workflows.configuration import BOT_FILE
+from bot.workflows.extends import below
 from bot.workflows.report import FORMATS
 from bot.workflows.signature import Declared
 
@@ -36,18 +38,20 @@ def simulate(
     answers: Annotated[Path | None, typer.Option(help="What steps come to: YAML or JSON by step.")] = None,
     param: Annotated[list[str] | None, typer.Option(help="key=value, repeatable.")] = None,
     given: Annotated[list[str] | None, typer.Option("--input", help="key=value, repeatable.")] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="A checkout of the repository that `extends` names.", exists=True)
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How the walk is printed.")] = Format.TEXT,
 ) -> None:
     """Walk through a workflow without calling anything: prompt sizes, routes, gates, what is not reached."""
-    configuration = _checked(config)
+    files, configuration = _checked(config, base)
     chosen = configuration.workflow_for(workflow)
     if chosen is None:
         known = ", ".join(configuration.names())
         message = f"`{workflow}` is neither an agent nor a workflow here"
         raise UserError("unknown_workflow", message, f"there are: {known}")
     file = ThreadFile.read(thread) if thread is not None else made_up_thread(chosen)
-    inputs, assumed = _inputs(on_the_line.words(given or ()), chosen)
-    files, _ = read_files(config)
+    inputs, assumed = bound_inputs(on_the_line.words(given or ()), chosen)
     params = on_the_line.params(param or (), chosen)
     made = rows(file, workflow, params, files, inputs, file.newest + timedelta(hours=1))
     said = Answers.read(answers) if answers is not None else Answers()
@@ -60,19 +64,22 @@ def simulate(
     out(as_json(report) if format_ is Format.JSON else as_text(report))
 
 
-def _checked(config: Path) -> Configuration:
-    """The configuration after every check that `validate` makes; warnings are told. Raises with errors."""
+def _checked(config: Path, base: Path | None) -> tuple[Mapping[str, str], Configuration]:
+    """Files and configuration after every check that `validate` makes; warnings are told. Raises with errors."""
     files, findings = read_files(config)
+    if base is not None:
+        under, odd = read_files(base)
+        files, findings = below(files, under, BOT_FILE), [*findings, *odd]
     configuration, found = check(files, builtin_files())
     errors = [one for one in (*findings, *found) if one.severity == "error"]
     if configuration is None or errors:
         raise ConfigurationError(errors)
     if found:
         err(FORMATS["text"](found).rstrip("\n"))
-    return configuration
+    return files, configuration
 
 
-def _inputs(given: Mapping[str, str], workflow: Workflow) -> tuple[Mapping[str, Any], dict[str, str]]:
+def bound_inputs(given: Mapping[str, str], workflow: Workflow) -> tuple[Mapping[str, Any], dict[str, str]]:
     """The bound inputs, and those that were made up because a run needs them and nobody gave them."""
     lacking = {one.name for one in bind(workflow.inputs, given).violations if one.kind == "missing_required"}
     assumed = {name: _made_up(workflow.inputs[name]) for name in workflow.inputs if name in lacking}

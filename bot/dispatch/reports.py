@@ -70,7 +70,7 @@ def why_body(session: Session, thread: Thread, named: str | None) -> str:
         candidates = list(dispatches.of_thread(session, thread.id))
     for run in candidates:
         for attempt in reversed(runs.rows(session, run.id).attempts):
-            if attempt.manifest is not None:
+            if attempt.prompt_blob is not None and attempt.manifest is not None:
                 head = f"**What r{run.number} saw** ({inline_code(run.workflow)}, step {inline_code(attempt.step)})"
                 return f"{head}\n\n{manifest_table(Manifest.model_validate(attempt.manifest))}"
     if named is not None and not candidates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bot.engine.around import Place, Surroundings
+from bot.engine.given import given
 from bot.engine.terms import Begun, Terms
 from bot.errors import UserError
 from bot.model.outcome import Outcome
@@ -36,7 +37,7 @@ class Acting:
         """Run the body with its inputs as variables."""
         return await perform_code(
             step.code,
-            fill(step, ("inputs",), step.inputs, self._scope).value,
+            await given(self._around, self._terms, self._begun, step, self._place),
             cwd=self._place.workspace.path,
             env={**self._place.env, **self._around.environment(environment_of(step, self._scope))},
             timeout=seconds,

@@ -33,7 +33,7 @@ from bot.steps import classification_schema, classification_task
 from bot.store.runs import RunRows
 from bot.workflows import Agent, Configuration, Workflow
 from bot.workflows.results import TAG
-from bot.workflows.step import AgentStep, AskingStep, ClassifyStep
+from bot.workflows.step import AgentStep, AskingStep, ClassifyStep, CodeStep, RunStep
 from bot.workflows.step_inputs import ExecInput as DeclaredExec
 from bot.workflows.step_inputs import StepInput
 from bot.workspace import Sandbox, Workspace
@@ -128,7 +128,7 @@ def wanted(step: AskingStep) -> Mapping[str, Any] | None:
     return step.result.checker.schema if step.result is not None else None
 
 
-def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep) -> WindowPolicy:
+def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep | RunStep | CodeStep) -> WindowPolicy:
     """Whose words a step may see."""
     bot = configuration.bot
     return WindowPolicy(
@@ -197,9 +197,9 @@ def _bound(bench: Bench, agent: Agent) -> int:
     return prompt_bound(bench.runners.models_of(call), bench.runners.providers)
 
 
-def _named(step: AskingStep, configuration: Configuration) -> dict[str, str | None]:
+def _named(step: AskingStep | RunStep | CodeStep, configuration: Configuration) -> dict[str, str | None]:
     """Every variable that the step's commands are given by name."""
-    names: dict[str, str | None] = dict(configuration.bot.workspace.env)
+    names: dict[str, str | None] = {**configuration.bot.workspace.env, **getattr(step, "env", {})}
     for each in step.inputs.values():
         names |= each.env if isinstance(each, DeclaredExec) else {}
     return names

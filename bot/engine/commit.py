@@ -68,9 +68,9 @@ def record(session: Session, begun: Begun, performed: Performed, terms: Terms, n
 
 
 def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str, object], now: datetime) -> None:
-    """Keep what an agent is about to be given, before the model is called."""
+    """Keep what a step is about to be given, before anything of it runs. Without a model there is no prompt."""
     attempt = session.get_one(Attempt, attempt_id)
-    attempt.prompt_blob = snapshots.put_blob(session, prompt, now)
+    attempt.prompt_blob = snapshots.put_blob(session, prompt, now) if prompt else None
     attempt.manifest = manifest
     session.add(attempt)
 

@@ -8,6 +8,7 @@ from bot.engine.acting import Acting
 from bot.engine.around import Place, Surroundings
 from bot.engine.asking import Asking
 from bot.engine.commit import Performed
+from bot.engine.given import given, variables
 from bot.engine.judge import judged
 from bot.engine.produced import with_files
 from bot.engine.terms import Begun, Terms
@@ -16,9 +17,6 @@ from bot.steps import perform_run, read_result, result_file
 from bot.workflows import Step
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep
 from bot.workflows.step import AskingStep, CodeStep, ConnectorStep, RunStep
-
-#: bytes of a variable; what is longer stands in a file
-VARIABLE_MAX = 100 * 1024
 
 
 class Performer:
@@ -65,12 +63,13 @@ class Performer:
                 raise TypeError(f"a step of kind {step.kind} is not performed")
 
     async def _run(self, begun: Begun, step: RunStep, place: Place, seconds: float) -> tuple[Outcome, str | None]:
+        inputs = variables(await given(self._around, self._terms, begun, step, place))
         async with result_file() as file:
             own = self._around.environment(step.environment(place.scope))
             outcome = await perform_run(
                 step.argv(place.scope).argv,
                 cwd=place.workspace.path,
-                env={**place.env, "BOT_RESULT_FILE": str(file), **own},
+                env={**place.env, **inputs, "BOT_RESULT_FILE": str(file), **own},
                 timeout=seconds,
                 sandbox=self._around.bench.sandbox,
                 where=str(step.mark),

@@ -40,6 +40,13 @@ _HINTS: Mapping[str, str] = {
     "loop_exhausted": "Raise `loop.max`, say what follows with `on_exhaust`, or mend what it is waiting for.",
     "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
 }
+#: what a required input that failed kept from happening, by the kind of its step
+_NOT_RUN: Mapping[str, str] = {
+    "agent": "the model was not called",
+    "classify": "the model was not called",
+    "run": "the command did not run",
+    "code": "the body did not run",
+}
 
 
 class Reporter:
@@ -238,7 +245,7 @@ def _failure(rows: RunRows, end: End) -> str:
         step=end.step or rows.run.workflow,
         code=code,
         message=message,
-        note="required, so the model was not called" if code == "input_failed" else "",
+        note=f"required, so {_NOT_RUN.get(failed.kind, 'nothing else ran')}" if code == "input_failed" and failed else "",
         detail=detail,
         hint=hint,
         footer=_footer(rows, failed),
@@ -286,7 +293,8 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         usage=usage,
-        saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
+        # inputs of a command are on record, and no model saw them
+        saw=Saw.of(Manifest.model_validate(manifest)) if manifest and manifest.get("blocks") else None,
     )
 
 

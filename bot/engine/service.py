@@ -51,7 +51,8 @@ class Service:
         return await self.tools.store.read(lambda session: snapshots.get_blob(session, digest))
 
     async def attach(self, begun: Begun, context: Context) -> None:
-        prompt = f"{context.system}\n\n{context.prompt}".encode("utf-8", "replace")
+        texts = (context.system, context.prompt)
+        prompt = "\n\n".join(texts).encode("utf-8", "replace") if any(texts) else b""
         manifest = context.manifest.model_dump(mode="json")
         now = self.tools.clock.now()
         await self.tools.store.write(lambda session: attach(session, begun.attempt.id, prompt, manifest, now))

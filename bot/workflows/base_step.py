@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PrivateAttr, model_validator
@@ -21,6 +22,9 @@ from bot.workflows.routing import Case, ConditionText, Decide, Loop, Next, Rewor
 
 Format = Literal["markdown", "text"]
 
+#: kinds whose work may write files of the workspace
+PRODUCERS = frozenset({"agent", "classify", "run", "code"})
+
 
 def _publish(value: Any) -> Any:
     # a literal of pydantic's takes 1 for true
@@ -30,6 +34,13 @@ def _publish(value: Any) -> Any:
 
 
 Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]
+
+@cache
+def _meaningless(kind: type[BaseStep]) -> frozenset[str]:
+    """The fields that a kind has by descent and that mean nothing to it."""
+    keys = {name: field.alias or name for name, field in kind.model_fields.items()}
+    return frozenset(name for name, key in keys.items() if kind.KIND not in MODIFIERS.get(key, {kind.KIND}))
+
 
 #: the defaults of a step that was not told of any
 _UNSAID = Defaults()
@@ -79,11 +90,10 @@ class BaseStep(Node):
 
     @model_validator(mode="after")
     def _means_something(self) -> BaseStep:
-        for name, field in type(self).model_fields.items():
-            key = field.alias or name
-            if name in self.model_fields_set and self.kind not in MODIFIERS.get(key, {self.kind}):
-                message = f"`{key}` means nothing to {self.NOUN} of kind `{self.kind}`"
-                raise fault("modifier", message, f"it is for {taken_by(key)}", key=key)
+        for name in self.model_fields_set & _meaningless(type(self)):
+            key = type(self).model_fields[name].alias or name
+            message = f"`{key}` means nothing to {self.NOUN} of kind `{self.kind}`"
+            raise fault("modifier", message, f"it is for {taken_by(key)}", key=key)
         return self
 
 
@@ -132,6 +142,13 @@ class WorkingStep(BaseStep):
         if not wanted and "transitions" in self.model_fields_set:
             reason = "has its own cases" if self.decide is not None else "needs `decide`"
             raise fault("modifier", f"`transitions` means nothing here: {reason}", "remove it, or add `decide: path`")
+        return self
+
+    @model_validator(mode="after")
+    def _files_of_its_own(self) -> WorkingStep:
+        if self.kind not in PRODUCERS and any(one.path is not None for one in self.produces):
+            message = f"a step of kind `{self.kind}` writes no files, so that `path` in `produces` means nothing to it"
+            raise fault("modifier", message, "let the step that writes the file produce it", key="produces")
         return self
 
     @property

@@ -84,8 +84,7 @@ class Binding:
         self._bind(node, path, self._document.spot(path))
 
     def _bind(self, node: Node, path: Path, spot: Spot) -> None:
-        file = self._document.file
-        node._mark = Mark(file, *(spot.key or (spot.line, spot.column)))
+        node._mark = spot.key_mark
         given = node.model_fields_set
         marks: dict[Place, Mark] = {}
         node._marks = marks
@@ -98,7 +97,7 @@ class Binding:
             inner = spot.children.get(key)
             # a short form has no keys of its own
             at, here = ((*path, key), inner) if inner is not None else (path, spot)
-            marks[key,] = Mark(file, here.line, here.column)
+            marks[key,] = here.mark
             value = getattr(node, name)
             # most values are words, numbers, and nothing to look at
             if value is None or isinstance(value, (bool, int, float)):
@@ -123,17 +122,15 @@ class Binding:
                 node._parts = (*node._parts, value)
                 self._bind(value, at, spot)
             case dict():
-                file = self._document.file
                 for key, item in value.items():
                     here = spot.children.get(key, spot)
-                    marks[*within, key] = Mark(file, here.line, here.column)
+                    marks[*within, key] = here.mark
                     self._value(node, item, (*at, key), (*within, key), slot, here, marks)
             case tuple() | list():
                 inner = Slot.ARGV if slot is Slot.COMMAND else slot
-                file = self._document.file
                 for index, item in enumerate(value):
                     here = spot.children.get(index, spot)
-                    marks[*within, index] = Mark(file, here.line, here.column)
+                    marks[*within, index] = here.mark
                     self._value(node, item, (*at, index), (*within, index), inner, here, marks)
                 if inner is Slot.ARGV:
                     self._argv(node, within, at)

@@ -50,7 +50,7 @@ def check_calls(workflow: Workflow, frames: Frames, roster: Roster, findings: Fi
                     _check_variables(step, findings)
                 case AskStep():
                     _check_form(step, findings)
-            if isinstance(step, (AskingStep, RunStep)):
+            if isinstance(step, (AskingStep, RunStep, CodeStep)):
                 _check_values(step, workflow, frames, findings)
             if isinstance(step, WorkingStep) and step.each is not None:
                 check_concurrency(step, step.each, findings)
@@ -214,7 +214,9 @@ def _check_uses(step: UsesStep, workflow: Workflow, frames: Frames, roster: Rost
             findings.error(mark, "missing_input", message, f"add `{name}: …` below `inputs`")
 
 
-def _check_values(step: AskingStep | RunStep, workflow: Workflow, frames: Frames, findings: Findings) -> None:
+def _check_values(
+    step: AskingStep | RunStep | CodeStep, workflow: Workflow, frames: Frames, findings: Findings
+) -> None:
     """A value whose type is told is of it, as far as it stands here or its producer declares it."""
     for name, given in step.inputs.items():
         if not isinstance(given, ValueInput) or given.type is None:

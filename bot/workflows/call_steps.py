@@ -11,6 +11,7 @@ from bot.workflows.command import Environment
 from bot.workflows.defaults import WorkspaceMode
 from bot.workflows.node import Id, Name, Node
 from bot.workflows.slots import Slot
+from bot.workflows.step_inputs import BodyInput
 
 
 class ToolCall(Node):
@@ -43,8 +44,9 @@ class CodeStep(WorkingStep):
     FORMAT: ClassVar[Format] = "text"
 
     code: Annotated[str, Field(min_length=1)] = Field(description="statements; `return` gives the result")
-    inputs: Annotated[dict[Id, Any], Slot.TYPED] = Field(
-        default_factory=dict, description="variables of the function; a string that is one template keeps its type"
+    inputs: dict[Id, BodyInput] = Field(
+        default_factory=dict,
+        description="variables of the function: values with templates in them, or what is computed before it",
     )
     env: Annotated[Environment, Slot.ENVIRONMENT] = Field(
         default_factory=dict, description="variables of the process; nothing else is passed on"

@@ -17,7 +17,7 @@ _MACROS = frozenset({"exists", "all", "exists_one", "existsOne", "map", "filter"
 _WORDS = frozenset({"true", "false", "null", "in"})
 
 _TOKEN = re.compile(
-    r"""(?:\s+|//[^\n]*)*(?:
+    r"""(?:\s++|//[^\n]*+)*+(?:
         (?P<string>[rRbB]{0,2}(?:\"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''
                                | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'))
       | (?P<number>0x[0-9a-fA-F]+u?|(?:[0-9]+\.[0-9]+|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?u?)
@@ -62,14 +62,8 @@ def references(text: str, place: Callable[[int], Mark] | None = None) -> tuple[t
         if (kind := match.lastgroup) is not None
     ]
     words += [_NOTHING] * 4
-    bound = frozenset(
-        words[at + 2].text
-        for at, word in enumerate(words[:-4])
-        if word.text in _MACROS
-        and words[at + 1].text == "("
-        and words[at + 2].kind == "name"
-        and words[at + 3].text == ","
-    )
+    # a macro has its name in front of a comma
+    bound = _bound(words) if "," in text else frozenset()
     found = []
     guards: list[bool] = []
     for at, word in enumerate(words[:-4]):
@@ -83,6 +77,18 @@ def references(text: str, place: Callable[[int], Mark] | None = None) -> tuple[t
             mark = place(word.offset) if place is not None else None
             found.append(Reference(_path(words, at), word.offset, any(guards), mark))
     return tuple(found), bound
+
+
+def _bound(words: list[_Word]) -> frozenset[str]:
+    """The names that macros bind."""
+    return frozenset(
+        words[at + 2].text
+        for at, word in enumerate(words[:-4])
+        if word.text in _MACROS
+        and words[at + 1].text == "("
+        and words[at + 2].kind == "name"
+        and words[at + 3].text == ","
+    )
 
 
 def _is_member(words: list[_Word], at: int) -> bool:

@@ -16,25 +16,50 @@ Path = tuple[str | int, ...]
 _OPENING = re.compile(r"\$\{\{")
 
 
-_CHILDLESS: Mapping[str | int, Spot] = MappingProxyType({})
+#: the children of a scalar
+CHILDLESS: Mapping[str | int, Spot] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file and its text."""
+
+    file: str
+    text: str
 
 
 @dataclass(slots=True)
 class Spot:
-    """Where one value stands: its first character, its span in the text, the place of its key, and its children."""
+    """Where one value stands: its first character, its span in a file's text, the place of its key, its children."""
 
     line: int
     column: int
     start: int
     end: int
+    source: Source
     key: tuple[int, int] | None = None
     #: none for a scalar
-    children: Mapping[str | int, Spot] = field(default_factory=lambda: _CHILDLESS)
+    children: Mapping[str | int, Spot] = field(default_factory=lambda: CHILDLESS)
+
+    @property
+    def mark(self) -> Mark:
+        """The place of the value."""
+        return Mark(self.source.file, self.line, self.column)
+
+    @property
+    def key_mark(self) -> Mark:
+        """The place of its key; of a list's entry what stands there."""
+        return Mark(self.source.file, *(self.key or (self.line, self.column)))
+
+    @property
+    def written(self) -> str:
+        """The value as it was written."""
+        return self.source.text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One loaded file: plain `data` (dict, list, str, int, float, bool, None) and where each part of it stands."""
+    """One loaded file, or one over another: plain `data` (dict, list, str, int, float, bool, None) and its places."""
 
     file: str
     text: str
@@ -50,27 +75,31 @@ class Document:
             spot = child
         return spot, True
 
+    def has(self, path: Path) -> bool:
+        """Whether something was written at `path`."""
+        return self._spot(path)[1]
+
     def spot(self, path: Path) -> Spot:
         """Where the value at `path` stands, or the nearest above it; for a walk down, which need not begin anew."""
         return self._spot(path)[0]
 
     def value(self, path: Path) -> tuple[int, int]:
         """Line and column of the value at `path`; of the nearest value above it where there is none."""
-        spot, _ = self._spot(path)
+        spot = self.spot(path)
         return spot.line, spot.column
 
     def key(self, path: Path) -> tuple[int, int]:
         """Line and column of the key at `path`; of a list's entry, and of a missing key's owner, what stands there."""
-        spot, _ = self._spot(path)
+        spot = self.spot(path)
         return spot.key or (spot.line, spot.column)
 
     def mark(self, path: Path) -> Mark:
         """The place of the value at `path`."""
-        return Mark(self.file, *self.value(path))
+        return self.spot(path).mark
 
     def key_mark(self, path: Path) -> Mark:
         """The place of the key at `path`."""
-        return Mark(self.file, *self.key(path))
+        return self.spot(path).key_mark
 
     def token_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
         """Tells the place of the template token at an offset of the scalar `text`, which stands at `path`.
@@ -79,8 +108,7 @@ class Document:
         the place of the scalar.
         """
         spot, found = self._spot(path)
-        source = self.text[spot.start : spot.end]
-        mark = self.mark(path)
+        source, mark = spot.written, spot.mark
         if not found or source.count("${{") != text.count("${{"):
             return lambda offset: mark
         here = [one.start() for one in _OPENING.finditer(source)]
@@ -99,8 +127,7 @@ class Document:
         Where the text does not stand in the file as it is, because of escapes or folding, it is the scalar's place.
         """
         spot, found = self._spot(path)
-        mark = self.mark(path)
-        source = self.text[spot.start : spot.end]
+        source, mark = spot.written, spot.mark
         begin = source.find(text) if found else -1
         if begin >= 0:
             place = mark.within(source)

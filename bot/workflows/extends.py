@@ -11,13 +11,13 @@ files puts them there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from bot.workflows.document import Document, Path
+from bot.workflows.document import Document, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.loader import load as load_yaml
 from bot.workflows.mark import Mark
@@ -136,47 +136,15 @@ def merged(own: Document, files: Mapping[str, str], sources: Sources, findings: 
 
 def merge_base(base: Document, own: Document) -> Document:
     """One document whose places are those of the file that each part came from."""
-    return _Merged(own.file, own.text, _over(own.data, base.data), own.root, own, base)
+    return Document(own.file, own.text, *_over(own.data, own.root, base.data, base.root))
 
 
-def _over(own: Any, base: Any) -> Any:
+def _over(own: Any, own_spot: Spot, base: Any, base_spot: Spot) -> tuple[Any, Spot]:
     if not (isinstance(own, dict) and isinstance(base, dict)):
-        return own
-    return {**base, **{key: _over(value, base[key]) if key in base else value for key, value in own.items()}}
-
-
-@dataclass(frozen=True, slots=True)
-class _Merged(Document):
-    own: Document
-    base: Document
-
-    def value(self, path: Path) -> tuple[int, int]:
-        return self._of(path).value(path)
-
-    def key(self, path: Path) -> tuple[int, int]:
-        return self._of(path).key(path)
-
-    def mark(self, path: Path) -> Mark:
-        return self._of(path).mark(path)
-
-    def key_mark(self, path: Path) -> Mark:
-        return self._of(path).key_mark(path)
-
-    def token_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
-        return self._of(path).token_marks(path, text)
-
-    def text_marks(self, path: Path, text: str) -> Callable[[int], Mark]:
-        return self._of(path).text_marks(path, text)
-
-    def _of(self, path: Path) -> Document:
-        """The document that has the last word on a path: the own one as far as it goes."""
-        own, base = self.own.data, self.base.data
-        for part in path:
-            if not (isinstance(own, dict) and isinstance(base, dict)):
-                return self.own
-            if part not in own:
-                return self.base if part in base else self.own
-            if part not in base:
-                return self.own
-            own, base = own[part], base[part]
-        return self.own
+        return own, own_spot
+    data, spots = dict(base), dict(base_spot.children)
+    for key, value in own.items():
+        here = own_spot.children[key]
+        both = key in base
+        data[key], spots[key] = _over(value, here, base[key], base_spot.children[key]) if both else (value, here)
+    return data, replace(own_spot, children=spots)

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from bot.workflows.document import Document, Spot
+from bot.workflows.document import CHILDLESS, Document, Source, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.mark import Mark
 from bot.workflows.scalars import NotANumber, resolve, tagged
@@ -58,20 +58,22 @@ class _Open:
     #: the value of a refused key is read and dropped
     drop: bool = False
 
+    is_mapping: bool = False
+
     @property
     def wants_key(self) -> bool:
-        return isinstance(self.value, dict) and self.key is None
+        return self.is_mapping and self.key is None
 
 
 class _Composer:
-    def __init__(self, file: str, findings: Findings) -> None:
-        self.file = file
+    def __init__(self, source: Source, findings: Findings) -> None:
+        self.source = source
         self.findings = findings
         self.open: list[_Open] = []
         self.anchors: dict[str, tuple[Any, Spot, int, int]] = {}
         self.aliased = 0
         self.data: Any = None
-        self.root = Spot(1, 1, 0, 0)
+        self.root = Spot(1, 1, 0, 0, source)
         self.documents = 0
 
     def take(self, event: Any) -> None:
@@ -96,11 +98,13 @@ class _Composer:
                 raise _Stop(self._mark(event), "yaml_documents", "a file holds one YAML document", hint)
 
     def _mark(self, event: Any) -> Mark:
-        return Mark(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+        return Mark(self.source.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _spot(self, event: Any) -> Spot:
         start = event.start_mark
-        return Spot(start.line + 1, start.column + 1, start.index, event.end_mark.index)
+        return Spot(
+            start.line + 1, start.column + 1, start.index, event.end_mark.index, self.source, None, CHILDLESS
+        )
 
     def _begin(self, event: Any, empty: dict[str, Any] | list[Any]) -> None:
         if self.open and self.open[-1].wants_key:
@@ -115,7 +119,7 @@ class _Composer:
         spot = self._spot(event)
         children: dict[str | int, Spot] = {}
         spot.children = children
-        self.open.append(_Open(empty, spot, event.anchor, children))
+        self.open.append(_Open(empty, spot, event.anchor, children, is_mapping=isinstance(empty, dict)))
 
     def _scalar(self, event: Any) -> None:
         try:
@@ -138,6 +142,10 @@ class _Composer:
 
     def _take_key(self, event: Any, value: Any) -> None:
         owner = self.open[-1]
+        start = event.start_mark
+        if type(value) is str and value not in owner.value and value != "<<" and event.anchor is None:
+            owner.key, owner.key_at, owner.drop = value, (start.line + 1, start.column + 1), False
+            return  # nearly every key
         mark = self._mark(event)
         owner.key, owner.key_at, owner.drop = event.value, (mark.line, mark.column), True
         if event.anchor is not None:
@@ -185,8 +193,9 @@ class _Composer:
             return
         owner = self.open[-1]
         owner.size += size
-        owner.height = max(owner.height, height + 1)
-        if isinstance(owner.value, list):
+        if height >= owner.height:
+            owner.height = height + 1
+        if not owner.is_mapping:
             owner.children[len(owner.value)] = spot
             owner.value.append(value)
             return
@@ -231,12 +240,11 @@ def load(file: str, text: str, findings: Findings) -> Document | None:
         findings.error(start.within(text)(bad.start()), "yaml_character", message, hint)
         return None
     faults = Findings()
-    composer = _Composer(file, faults)
+    composer = _Composer(Source(file, text), faults)
     try:
-        for event in yaml.parse(text, Loader=_Loader):
+        parser = _Loader(text)
+        while (event := parser.get_event()) is not None and not faults.full:
             composer.take(event)
-            if faults.full:
-                break
     except _Stop as stop:
         faults.error(*stop.finding)
     except yaml.YAMLError as error:

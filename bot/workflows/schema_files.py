@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bot.workflows.document import Document, Spot
+from bot.workflows.document import Document, Source, Spot
 from bot.workflows.findings import Findings
 from bot.workflows.json_schemas import compile_schema, schema_faults
 from bot.workflows.loader import load as load_yaml
@@ -39,5 +39,5 @@ def compile_file(file: str, text: str, findings: Findings) -> Checker | None:
 def _document(file: str, text: str, data: Any) -> Document:
     """The data with its places. JSON is YAML but for a few escapes; where they stand, the file has one place."""
     read = load_yaml(file, text, Findings())
-    root = read.root if read is not None and read.data == data else Spot(1, 1, 0, len(text))
+    root = read.root if read is not None and read.data == data else Spot(1, 1, 0, len(text), Source(file, text))
     return Document(file, text, data, root)

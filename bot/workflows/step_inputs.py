@@ -156,11 +156,19 @@ def _tag(value: Any) -> str | None:
     return f"kind:{kinds[0]}" if len(kinds) == 1 else None
 
 
+def _body_tag(value: Any) -> str | None:
+    """For a body of code: an object that has the key of no sort is a value like any other."""
+    return "kind:plain" if isinstance(value, dict) and not input_kinds(value) else _tag(value)
+
+
+_WRAP = BeforeValidator(lambda value: value if isinstance(value, ValueInput) else {"value": value})
+_PLAIN_TYPES = ["string", "number", "boolean", "array", "null"]
 #: a value or template that is written as it is, without `{value: …}` around it
 _PlainInput = Annotated[
-    ValueInput,
-    BeforeValidator(lambda value: value if isinstance(value, ValueInput) else {"value": value}),
-    WithJsonSchema({"type": ["string", "number", "boolean", "array", "null"], "description": "a value or a template"}),
+    ValueInput, _WRAP, WithJsonSchema({"type": _PLAIN_TYPES, "description": "a value or a template"})
+]
+_PlainValue = Annotated[
+    ValueInput, _WRAP, WithJsonSchema({"type": [*_PLAIN_TYPES, "object"], "description": "a value with templates in it"})
 ]
 
 StepInput = Annotated[
@@ -174,4 +182,18 @@ StepInput = Annotated[
     | Annotated[LinkedInput, Tag("kind:linked")]
     | Annotated[ThreadInput, Tag("kind:thread")],
     Discriminator(_tag, custom_error_type="input_kind", custom_error_message="not one kind of input"),
+]
+
+#: an input of a body of code: as above, and objects stand for themselves
+BodyInput = Annotated[
+    Annotated[_PlainValue, Tag("kind:plain")]
+    | Annotated[ValueInput, Tag("kind:value")]
+    | Annotated[ExecInput, Tag("kind:exec")]
+    | Annotated[FileInput, Tag("kind:file")]
+    | Annotated[DiffInput, Tag("kind:diff")]
+    | Annotated[ChecksInput, Tag("kind:checks")]
+    | Annotated[ReviewThreadsInput, Tag("kind:review_threads")]
+    | Annotated[LinkedInput, Tag("kind:linked")]
+    | Annotated[ThreadInput, Tag("kind:thread")],
+    Discriminator(_body_tag, custom_error_type="input_kind", custom_error_message="not one kind of input"),
 ]

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from bot.errors import OperatorError
 from bot.workspace.gateway import opened
+from bot.workspace.large import with_large_values
 from bot.workspace.live import Live, converse
 from bot.workspace.process import Command, Completed
 from bot.workspace.tree import Ended, Launch, drive, memory_file
@@ -81,7 +82,7 @@ class Bubblewrap:
 
     async def run(self, command: Command) -> Completed:
         """Run it to its end or its time-out. Raises OperatorError where bubblewrap or a folder is not as it should."""
-        async with opened(command) as reaching:
+        async with with_large_values(command) as given, opened(given) as reaching:
             launch = _prepared(reaching)
             try:
                 ended = await drive(
@@ -98,7 +99,7 @@ class Bubblewrap:
     @asynccontextmanager
     async def open(self, command: Command) -> AsyncIterator[Live]:
         """Start it to talk with; see `Sandbox.open`. Raises OperatorError as `run` does."""
-        async with opened(command) as reaching:
+        async with with_large_values(command) as given, opened(given) as reaching:
             launch = _prepared(reaching)
             async with converse(launch, partial(_completed, command), max_stderr=command.max_stderr) as live:
                 yield live

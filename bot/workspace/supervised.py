@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.errors import OperatorError
+from bot.workspace.large import with_large_values
 from bot.workspace.live import Live, converse
 from bot.workspace.process import Command, Completed
 from bot.workspace.tree import Ended, Launch, drive, memory_file
@@ -36,14 +37,17 @@ class Supervised:
 
     async def run(self, command: Command) -> Completed:
         """Run it to its end or its time-out. Raises OperatorError where the supervisor cannot be started."""
-        return _completed(command, await supervise(command))
+        async with with_large_values(command) as given:
+            return _completed(given, await supervise(given))
 
     @asynccontextmanager
     async def open(self, command: Command) -> AsyncIterator[Live]:
         """Start it to talk with; see `Sandbox.open`. Raises OperatorError as `run` does."""
         with _home() as home:
-            launch = _launch(command, home)
-            async with converse(launch, partial(_completed, command), max_stderr=command.max_stderr) as live:
+            async with (
+                with_large_values(command) as given,
+                converse(_launch(given, home), partial(_completed, given), max_stderr=given.max_stderr) as live,
+            ):
                 yield live
 
 

@@ -135,3 +135,34 @@ def test_a_base_is_read_from_a_checkout(threadsmith: Threadsmith, tmp_path: Path
     (tmp_path / "base" / ".github" / "bot.yml").write_text(BASE_FILE + "nonsense: 1\n")
     said = threadsmith("validate", tmp_path / "own", "--base", tmp_path / "base")
     assert said.out.startswith("acme/.github@main:.github/bot.yml:3:1: error unknown_key")
+
+
+def test_a_path_may_be_any_of_its_configuration_files_and_folders(threadsmith: Threadsmith, repository: Path) -> None:
+    """The whole configuration is checked, as one file may use another."""
+    folder = repository / ".github" / "bot" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "look.yml").write_text("steps: [{id: look, agent: nobody}]\n")
+    told = ".github/bot/workflows/look.yml:1:27: error unknown_agent:"
+    for path in (folder / "look.yml", folder, folder.parent):
+        said = threadsmith("validate", path)
+        assert (said.code, said.out.startswith(told)) == (3, True), said.out
+
+
+def test_one_workflow_by_itself(threadsmith: Threadsmith, tmp_path: Path) -> None:
+    """A file that has steps and no version is held to be one; the built-in agent is there."""
+    file = tmp_path / "look.yml"
+    file.write_text("steps: [{id: look, agent: ask, promt: Look.}]\n")
+    said = threadsmith("validate", file)
+    assert said.code == 3
+    assert said.out.startswith(".github/bot/workflows/look.yml:1:32: error unknown_key:")
+    file.write_text("steps: [{id: look, agent: ask, prompt: Look.}]\n")
+    assert threadsmith("validate", file).code == 0
+
+
+def test_a_file_that_is_not_the_bots_is_taken_for_itself(threadsmith: Threadsmith, repository: Path) -> None:
+    """GitHub's own workflows stand in `.github` too."""
+    other = repository / ".github" / "workflows" / "ci.yml"
+    other.parent.mkdir()
+    other.write_text("on: push\njobs: {}\n")
+    said = threadsmith("validate", other)
+    assert (said.code, "unknown_key" in said.out) == (3, True)

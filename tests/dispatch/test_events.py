@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.dispatch.events import Ignored, normalise
-from bot.model.event import HANDLED, Event
+from bot.dispatch.events import Ignored, normalise, signal_of
+from bot.model.event import HANDLED, Event, Signal
 from tests.webhook.senders import comment_payload, examples
 
 
@@ -149,10 +149,30 @@ JSON: st.SearchStrategy[Any] = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+PULL = {
+    "number": 3,
+    "html_url": "https://x.test/pull/3",
+    "merged": True,
+    "merged_at": "2025-11-04T08:00:00Z",
+    "merge_commit_sha": "cd" * 20,
+    "updated_at": "2025-11-04T08:00:00Z",
+}
+CHECK = {
+    "id": 5,
+    "head_sha": "ab" * 20,
+    "conclusion": "success",
+    "completed_at": "2025-11-04T08:00:00Z",
+    "html_url": "https://x.test/runs/5",
+    "app": {"id": 7},
+    "pull_requests": [{"number": 3, "head": {"sha": "ab" * 20}}],
+}
+WHOLE |= {"pull_request": PULL, "check_run": CHECK, "check_suite": CHECK, "label": {"name": "ready"}}
+
+
+@settings(max_examples=400, deadline=None)
 @given(
-    st.sampled_from(["issue_comment", "issues"]),
-    st.sampled_from(sorted({*HANDLED["issue_comment"], *HANDLED["issues"]})),
+    st.sampled_from(sorted(HANDLED)),
+    st.sampled_from(sorted({action for actions in HANDLED.values() for action in actions})),
     st.lists(st.tuples(st.sampled_from(paths(WHOLE)), JSON), max_size=3),
 )
 def test_no_payload_raises(name: str, action: str, changes: list[tuple[tuple[str, ...], Any]]) -> None:
@@ -164,7 +184,65 @@ def test_no_payload_raises(name: str, action: str, changes: list[tuple[tuple[str
             place = place.get(key, {}) if isinstance(place, dict) else {}
         if isinstance(place, dict):
             place[path[-1]] = value
-    assert isinstance(normalise(name, payload), Event | Ignored)
+    assert isinstance(normalise(name, payload), Event | Signal | Ignored)
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "told", "fields"),
+    [
+        ("pull_request", "closed", "merged", {"sha": "cd" * 20, "actor": "ana", "url": "https://x.test/pull/3"}),
+        ("pull_request", "labeled", "labeled", {"label": "ready", "actor": "ana", "url": "https://x.test/pull/3"}),
+        (
+            "check_run",
+            "completed",
+            "checks_completed",
+            {"sha": "ab" * 20, "conclusion": "success", "actor": "ana", "url": "https://x.test/runs/5"},
+        ),
+    ],
+)
+def test_signals(name: str, action: str, told: str, fields: dict[str, str]) -> None:
+    """What only a run that waits has a use for: its threads, GitHub's time, flat fields."""
+    found = normalise(name, WHOLE | {"action": action})
+    assert isinstance(found, Signal)
+    assert (found.event, found.numbers, found.fields) == (told, (3,), fields)
+    assert (found.at, found.installation_id) == (datetime(2025, 11, 4, 8, tzinfo=UTC), 9)
+    assert (found.sha, found.app_id) == (("ab" * 20, 7) if name == "check_run" else ("", None))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("check_run", {"pull_requests": []}, "a check of no open pull request's head"),
+        ("check_run", {"pull_requests": [{"number": 3, "head": {"sha": "ef" * 20}}]}, "a check of no open pull"),
+        ("check_run", {"head_sha": None}, "unreadable check_run: no check"),
+        ("pull_request", {"merged": False}, "closed without being merged"),
+        ("pull_request", {"number": None}, "unreadable pull_request: pull request: no number"),
+    ],
+)
+def test_what_is_no_signal(name: str, change: dict[str, Any], reason: str) -> None:
+    """With the reason."""
+    whole: dict[str, Any] = WHOLE[name] | change
+    found = normalise(name, WHOLE | {name: whole, "action": "completed" if name == "check_run" else "closed"})
+    assert isinstance(found, Ignored)
+    assert found.reason.startswith(reason)
+
+
+def test_events_that_are_signals() -> None:
+    """A new comment and a label; an edit, a deletion and an issue that is opened are none."""
+    told = signal_of(event("issue_comment", comment_payload("hello")))
+    assert told is not None
+    assert (told.event, told.numbers, told.fields["comment_id"], told.fields["actor"]) == (
+        "comment",
+        (3,),
+        "501",
+        "ana",
+    )
+    label = signal_of(event("issues", issue_payload("labeled", label={"name": "ready"})))
+    assert label is not None
+    assert (label.event, label.fields["label"]) == ("labeled", "ready")
+    for action in ("edited", "deleted"):
+        assert signal_of(event("issue_comment", comment_payload() | {"action": action})) is None
+    assert signal_of(event("issues", issue_payload("opened"))) is None
 
 
 def test_the_published_examples() -> None:
@@ -174,7 +252,14 @@ def test_the_published_examples() -> None:
         count += 1
         found = normalise(name, payload)
         if isinstance(found, Ignored):
-            assert payload.get("action") not in HANDLED.get(name, ()), (name, found.reason)
+            expected = found.reason in ("closed without being merged", "a check of no open pull request's head")
+            assert expected or payload.get("action") not in HANDLED.get(name, ()), (name, found.reason)
+            continue
+        if isinstance(found, Signal):
+            assert name in ("pull_request", "check_run", "check_suite")
+            assert found.repository.id == payload["repository"]["id"]
+            assert found.fields["actor"] == payload["sender"]["login"]
+            assert found.numbers
             continue
         events += 1
         issue, comment = payload["issue"], payload.get("comment")

@@ -27,7 +27,7 @@ FINDINGS: Mapping[str, str] = {
     "duration": "durations are a number and a unit: `60s`, `5m`, `2h`, `3d`",
     "empty": "a key that needs a value has an empty one",
     "export": "a workflow that is used gives nothing, or `export` names a step without a result",
-    "extends": "a base is `owner/.github@ref`, can be read by the App, is served, and does not extend another",
+    "extends": "`extends` names no base that can be read, or a base that extends another",
     "file_too_large": "a configuration file is larger than is read",
     "handle": "`mention` holds something that is no handle",
     "host": "a host is a name, as `api.example.org`, `*.example.org` or `api.example.org:8443`",
@@ -136,7 +136,7 @@ FAILURES: Mapping[str, str] = {
     "gate_timed_out": "nobody answered the gate in time, and it has no `on_timeout`",
     "github_refused": "the App lacks a permission, or the thing is gone",
     "github_unavailable": "GitHub gave no answer for 15 minutes",
-    "head_moved": "the pull request has newer commits than what was looked at",
+    "head_moved": "the pull request got new commits before the review of an older one was posted",
     "input_failed": "a required exec input failed; the model was not called",
     "internal_error": "a bug of ours; the log has the traceback",
     "interrupted": "the process ended while the step ran, and the step is not to be run again",
@@ -146,20 +146,21 @@ FAILURES: Mapping[str, str] = {
     "model_unauthorised": "the provider refused the key",
     "model_unavailable": "the model does not exist, or this instance has no key for it",
     "no_transition": "the value of a `decide` has no transition",
-    "not_done": "GitHub did not do what the step asked for; the reason follows",
+    "not_done": "what the step was to do on GitHub or at a webhook was refused; the reason follows",
     "not_possible_here": "the instance cannot do it (isolation, a program); its operator is told how to mend that",
-    "notify_value": "a value for `notify` is not what GitHub takes there",
+    "notify_value": "a value of `notify` is no list of names, or names what GitHub does not take; the key is named",
     "nul_in_command": "a command holds a NUL character",
     "nul_in_env": "a variable holds a NUL character",
     "prompt_too_large": "the prompt does not fit; the three largest blocks are named, nothing was cut",
-    "pull_request_branch": "the pull request would go to its own branch",
-    "pull_request_title": "the title of the pull request is empty",
+    "pull_request_branch": "the branch is the one that it would go to",
+    "pull_request_title": "the title is empty",
     "quota_exhausted": "the provider's quota is used up; it is not tried again",
     "rejected": "a person said no, and no route says what follows",
     "resource_unavailable": "a resource cannot be used: a secret that it needs, its host, or its sort",
     "result_mismatch": "the result does not fit its declaration: the path, and what was expected there",
     "result_missing": "there is no result where one is declared and required",
-    "review_findings": "`review.findings` is no list of findings",
+    "review_findings": "`findings` is no list of `{path, line, body}`; each violation is named by its index",
+    "review_thread": "the thread is an issue, so there is no pull request to review",
     "rework_exhausted": "work was sent back as often as `rework.max_loops` allows",
     "run_timed_out": "the minutes of the run are over",
     "secret_unavailable": "there is no such secret here; whether it exists anywhere is not told",
@@ -169,11 +170,11 @@ FAILURES: Mapping[str, str] = {
     "tool_schema": "the schema of a tool's arguments is none that can be used",
     "tools_unsupported": "the agent is a program, which cannot be given tools",
     "transient": "a passing fault of the other side outlasted every retry",
-    "unsure": "it was sent and no answer came, and it is not sent twice: look on the other side",
     "unknown_provider": "the model's name names no provider",
     "unknown_runner": "no such runner",
     "unknown_tool": "the resource has no tool of that name; the nearest is suggested",
     "unknown_workflow": "the configuration no longer has what was asked for",
+    "unsure": "GitHub did not say whether it was done, and it cannot be looked up",
     "wait_timed_out": "what a `wait` waits for did not happen in time",
     "writes_error": "the output lacks a key that `writes` names",
 }
@@ -205,7 +206,7 @@ def failures() -> str:
 
 def finding_codes() -> set[str]:
     """Every code of a finding in the source."""
-    places = [*(ROOT / "bot/workflows").glob("*.py"), ROOT / "bot/cli/validate.py"]
+    places = [*(ROOT / "bot/workflows").glob("*.py"), ROOT / "bot/cli/files.py"]
     places += [ROOT / f"bot/{room}/configuration.py" for room in ("github", "dispatch")]
     found = set(configuration._REFUSED)
     for place in places:
@@ -222,7 +223,9 @@ def failure_codes() -> set[str]:
     for room in ("context", "engine", "runners", "steps", "workspace"):
         for place in (ROOT / "bot" / room).rglob("*.py"):
             found.update(_called(ast.parse(place.read_text(encoding="utf-8")), _FAILURE_CALLS))
-    found.update(_called(ast.parse((ROOT / "bot/workflows/template.py").read_text(encoding="utf-8")), _FAILURE_CALLS))
+    for name in ("answers", "template"):
+        place = ROOT / f"bot/workflows/{name}.py"
+        found.update(_called(ast.parse(place.read_text(encoding="utf-8")), _FAILURE_CALLS))
     found.update(_second(ast.parse((ROOT / "bot/steps/run.py").read_text(encoding="utf-8"))))
     return found
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -40,6 +41,16 @@ def fences(page: Path, language: str) -> list[Fence]:
         for token in _tokens(page)
         if token.type == "fence" and token.info.strip() == language
     ]
+
+
+def files_of(fence: Fence) -> dict[str, str]:
+    """A block as the file that it shows: a `bot.yml` begins with its version, anything else is a workflow's file."""
+    files = {".github/bot.yml": "version: 1\n", ".github/bot/workflows/shown.yml": fence.text}
+    if "version" in yaml.safe_load(fence.text):
+        files = {".github/bot.yml": fence.text}
+    for prompt in re.findall(r"prompts/[\w-]+\.md", fence.text):
+        files[f".github/bot/{prompt}"] = "A prompt."
+    return files
 
 
 def links(page: Path) -> list[str]:

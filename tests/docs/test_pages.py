@@ -8,32 +8,21 @@ from urllib.parse import urlsplit
 
 import pytest
 import typer.main
-import yaml
 from typer.core import TyperGroup
 
 from bot.cli.local import ThreadFile
 from bot.cli.main import app
 from bot.workflows import builtin_files, check
-from tests.docs.pages import PAGES, ROOT, Fence, anchors, fences, links, name
+from tests.docs.pages import PAGES, ROOT, Fence, anchors, fences, files_of, links, name
 
 YAML = [fence for page in PAGES for fence in fences(page, "yaml")]
 README = ROOT / "README.md"
 
 
-def _files(fence: Fence) -> dict[str, str]:
-    """A block as the file that it shows: a `bot.yml` begins with its version, anything else is a workflow's file."""
-    files = {".github/bot.yml": "version: 1\n", ".github/bot/workflows/shown.yml": fence.text}
-    if "version" in yaml.safe_load(fence.text):
-        files = {".github/bot.yml": fence.text}
-    for prompt in re.findall(r"prompts/[\w-]+\.md", fence.text):
-        files[f".github/bot/{prompt}"] = "A prompt."
-    return files
-
-
 @pytest.mark.parametrize("fence", YAML, ids=str)
 def test_every_yaml_block_is_a_file_without_findings(fence: Fence) -> None:
     """It can be copied as it is."""
-    configuration, found = check(_files(fence), builtin_files())
+    configuration, found = check(files_of(fence), builtin_files())
     assert found == ()
     assert configuration is not None
 

@@ -16,6 +16,7 @@ from bot.engine.scope import context_of
 from bot.model.outcome import Done, Outcome
 from bot.model.state import GateState
 from bot.store import Session, Store, gates, runs
+from bot.store.runs import RunRows
 from bot.store.tables import Gate
 from bot.workflows.answers import taken
 from tests.engine.scene import Case, open_case
@@ -123,7 +124,7 @@ class Play:
         return f"{end.state} {end.reason}".strip()
 
 
-def open_gate(rows: Any) -> Gate:
+def open_gate(rows: RunRows) -> Gate:
     """The gate that waits for an answer."""
     return next(gate for gate in rows.gates if gate.state is GateState.OPEN)
 

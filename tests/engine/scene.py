@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sqlmodel import col, select
@@ -72,6 +73,7 @@ class Case:
     workflow: str
     budget: Budget = field(default_factory=Budget)
     usd_day: float = 50.0
+    result_bytes: int = 262_144
     ends: list[End] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
@@ -86,7 +88,9 @@ class Case:
         def say_step(session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
             self.outputs.append(f"{step.id}: {attempt.output}")
 
-        return Terms(self.configuration, workflow, self.budget, self.usd_day, say, say_step)
+        return Terms(
+            self.configuration, workflow, self.budget, self.usd_day, say, say_step, result_bytes=self.result_bytes
+        )
 
     async def advance(self, now: datetime = NOW) -> Begun | None:
         """See `commit.advance`; the first that begins."""
@@ -143,10 +147,17 @@ def steps(count: int, extra: str = "") -> str:
     return "\n".join(["version: 1", "workflows:", "  main:", "    steps:", *lines, ""])
 
 
-async def open_case(store: Store, text: str = "", workflow: str = "main", guid: str = "g", **more: object) -> Case:
-    """A run that was just claimed by `me`."""
+async def open_case(
+    store: Store,
+    text: str = "",
+    workflow: str = "main",
+    guid: str = "g",
+    beside: Mapping[str, str] = MappingProxyType({}),
+    **more: object,
+) -> Case:
+    """A run that was just claimed by `me`; `beside` are further files of the configuration."""
     text = text or steps(2)
-    files = {".github/bot.yml": text}
+    files = {".github/bot.yml": text, **beside}
 
     def work(session: Session) -> str:
         run = rows.run(session, guid=guid, workflow=workflow, files=files, comment_id=501)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -9,8 +10,10 @@ from datetime import timedelta
 import pytest
 from sqlmodel import col, select
 
+from bot.engine.commit import Begun
 from bot.engine.worker import Workers
 from bot.model.clock import SystemClock
+from bot.model.outcome import Outcome
 from bot.model.state import AttemptState, GateState, RunState
 from bot.queue import EmbeddedQueue
 from bot.store import Session, Store, gates, runs
@@ -95,12 +98,32 @@ async def test_an_answer_that_came_while_the_process_died_is_found(store: Store)
     assert await ledger(store) == [("ok", AttemptState.SUCCESS), ("after", AttemptState.SUCCESS)]
 
 
+def on_real_time(store: Store, desk: ScriptedDesk, workers: int) -> Floor:
+    """Workers whose clock is the machine's."""
+    here, clock = Floor(store, desk, workers), SystemClock()
+    here.queue = EmbeddedQueue(store, clock)
+    here.workers = Workers(store, here.queue, desk, clock, workers)
+    return here
+
+
+@asynccontextmanager
+async def at_work(here: Floor) -> AsyncIterator[None]:
+    here.start()
+    try:
+        yield
+    finally:
+        await here.stop()
+
+
+async def states(store: Store) -> list[RunState]:
+    return await store.read(lambda s: [run.state for run in s.exec(select(Run).order_by(col(Run.id)))])
+
+
 @pytest.mark.parametrize("busy", [False, True])
 async def test_the_queue_wakes_by_itself_when_a_time_comes(store: Store, busy: bool) -> None:
-    """Nobody rings: the queue sleeps exactly until the earliest run is due, while others are behind it."""
+    """Nobody rings: the queue sleeps until the earliest of the runs that wait is due, and no longer."""
     text = workflow_of("- {id: w, wait: {for: 1s}}\n- {id: after, run: echo}")
-    clock, desk = SystemClock(), ScriptedDesk(text)
-    now = clock.now()
+    now = SystemClock().now()
 
     def begin(session: Session) -> None:
         rows.run(session, guid="g", workflow="main", files={".github/bot.yml": text}, now=now)
@@ -109,32 +132,21 @@ async def test_the_queue_wakes_by_itself_when_a_time_comes(store: Store, busy: b
             other.state, other.not_before = RunState.WAITING, now + timedelta(days=9)
             session.add(other)
 
+    async def waits_first() -> bool:
+        return (await states(store))[0] is RunState.WAITING
+
+    async def ended_first() -> bool:
+        return (await states(store))[0].ended
+
     await store.write(begin)
-    here = Floor(store, desk)
-    here.queue = EmbeddedQueue(store, clock)
-    here.workers = Workers(store, here.queue, desk, clock, 2)
-    here.start()
-    try:
-        await here.until(lambda: waits_first(store))
-        await here.until(lambda: ended_first(store))
-    finally:
-        await here.stop()
-    (gate, *_) = await store.read(lambda s: list(s.exec(select(Gate))))
-    assert gate.opened_at is not None
+    here = on_real_time(store, ScriptedDesk(text), 2)
+    async with at_work(here):
+        await here.until(waits_first)
+        await here.until(ended_first)
+    (gate,) = await store.read(lambda s: list(s.exec(select(Gate))))
     (_, after) = await store.read(lambda s: list(s.exec(select(Attempt).order_by(col(Attempt.id)))))
+    assert gate.opened_at is not None
     assert after.started_at - gate.opened_at >= timedelta(seconds=1)
-
-
-async def first(store: Store) -> RunState:
-    return await store.read(lambda s: s.exec(select(Run.state).order_by(col(Run.id))).first() or RunState.QUEUED)
-
-
-async def waits_first(store: Store) -> bool:
-    return await first(store) is RunState.WAITING
-
-
-async def ended_first(store: Store) -> bool:
-    return (await first(store)).ended
 
 
 async def test_a_time_comes_while_another_branch_works(store: Store) -> None:
@@ -144,27 +156,21 @@ async def test_a_time_comes_while_another_branch_works(store: Store) -> None:
   parallel: {branches: {a: [{id: ok, wait: {for: 1s}}, {id: one, run: x}], b: [{id: slow, run: y}]}}
 """
     text = workflow_of(steps)
-    clock, desk = SystemClock(), ScriptedDesk(text)
-    here = Floor(store, desk)
-    here.queue = EmbeddedQueue(store, clock)
-    here.workers = Workers(store, here.queue, desk, clock, 1)
-    import asyncio
+    desk, freed = ScriptedDesk(text), asyncio.Event()
 
-    freed = asyncio.Event()
-
-    async def perform(begun: object) -> object:
-        if begun.step.id == "one":  # type: ignore[attr-defined]
+    async def perform(begun: Begun) -> Outcome:
+        if begun.step.id == "one":
             freed.set()
         await freed.wait()
-        return await desk.done(begun)  # type: ignore[arg-type]
+        return await desk.done(begun)
 
-    desk.perform_with = perform  # type: ignore[assignment]
-    await store.write(
-        lambda s: rows.run(s, guid="g", workflow="main", files={".github/bot.yml": text}, now=clock.now()) and None
-    )
-    here.start()
-    try:
+    desk.perform_with = perform
+
+    def begin(session: Session) -> None:
+        rows.run(session, guid="g", workflow="main", files={".github/bot.yml": text}, now=SystemClock().now())
+
+    await store.write(begin)
+    here = on_real_time(store, desk, 1)
+    async with at_work(here):
         await here.until(here.ended)
-    finally:
-        await here.stop()
     assert desk.performed == ["1.slow#1", "1.one#1"]

@@ -13,7 +13,10 @@ agents: {x: {model: 'demo:x', tools: [read_file]}, ask: {model: 'demo:x'}, lint:
 workflows:
  used:
   params: {base: main}
-  inputs: {n: {type: number, min: 1}, area: {type: enum, options: [api, web], default: api}, on: {type: bool, default: true}}
+  inputs:
+   n: {type: number, min: 1}
+   area: {type: enum, options: [api, web], default: api}
+   on: {type: bool, default: true}
   export: {from: [u]}
   steps: [{id: u, run: date, result: {fields: {days: {type: number}}}}]
  bare: {steps: [{id: inner, run: date}]}
@@ -31,7 +34,7 @@ REFUSED = [
     ("{id: a, uses: ^used}", "missing_input", "add `n: …`"),
     ("{id: a, uses: used, inputs: ^{area: api}}", "missing_input", "add `n: …`"),
     ("{id: a, uses: used, inputs: {n: 1, arae: ^api}}", "unknown_input", "did you mean `area`?"),
-    ("{id: a, uses: used, inputs: {n: ^0}}", "input_type", "declared in .github/bot.yml line 7"),
+    ("{id: a, uses: used, inputs: {n: ^0}}", "input_type", "declared in .github/bot.yml line 8"),
     ("{id: a, uses: used, inputs: {n: ^many}}", "input_type", "declared in"),
     ("{id: a, uses: used, inputs: {n: ^[1]}}", "input_type", "declared in"),
     ("{id: a, uses: used, inputs: {n: 1, area: ^db}}", "input_type", "declared in"),
@@ -129,16 +132,16 @@ def test_a_fault_of_a_body_has_its_line_in_the_block() -> None:
     """Line and column inside of the block, as the author sees them."""
     body = "  - id: a\n    code: |\n      found = 1\n      if found:\n        return (found\n"
     found = only(HEAD + body)
-    assert (found.code, place(found)) == ("code", (19, 16))
+    assert (found.code, place(found)) == ("code", (22, 16))
     folded = '  - {id: a, code: "x = 1\\nreturn )"}\n'
-    assert place(only(HEAD + folded)) == (15, 19)
+    assert place(only(HEAD + folded)) == (18, 19)
 
 
 def test_a_condition_in_a_block_has_its_place() -> None:
     """The same for conditions that are written as a block."""
     text = "  - id: a\n    run: date\n    when: |\n      outcome == 'x' &&\n      ctx.none == ''\n"
     found = only(HEAD + text)
-    assert (found.code, place(found)) == ("context_key", (19, 7))
+    assert (found.code, place(found)) == ("context_key", (22, 7))
 
 
 EXPORTS = [
@@ -154,7 +157,10 @@ EXPORTS = [
 @pytest.mark.parametrize(("export", "code", "words"), EXPORTS)
 def test_exports(export: str, code: str, words: str) -> None:
     """They name steps of the workflow's own row, or artifacts."""
-    steps = "[{id: a, run: date, produces: [{id: log, kind: l}]}, {id: s, steps: [{id: inner, run: date}]}, {id: stop, end: {}}]"
+    steps = (
+        "[{id: a, run: date, produces: [{id: log, kind: l}]}, {id: s, steps: [{id: inner, run: date}]},"
+        " {id: stop, end: {}}]"
+    )
     text, at = marked(f"version: 1\nworkflows:\n w:\n  export: {export}\n  steps: {steps}")
     found = only(text)
     assert (found.code, place(found)) == (code, at), found
@@ -165,9 +171,9 @@ def test_exports(export: str, code: str, words: str) -> None:
 
 def uses(*pairs: tuple[str, str]) -> str:
     """Workflows of one step each: the second of each pair is used by the first, or nothing."""
+    work = {name: f"uses: {other}" if other else "run: date" for name, other in pairs}
     rows = "".join(
-        f" {name}: {{export: {{from: [s_{name}]}}, steps: [{{id: s_{name}, {f'uses: {other}' if other else 'run: date'}}}]}}\n"
-        for name, other in pairs
+        f" {name}: {{export: {{from: [s_{name}]}}, steps: [{{id: s_{name}, {work[name]}}}]}}\n" for name in work
     )
     return f"version: 1\nworkflows:\n{rows}"
 

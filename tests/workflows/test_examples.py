@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from bot.cli.files import read_files
 from bot.runners.providers import PROVIDERS as RUNNERS_PROVIDERS
 from bot.workflows import AgentStep, RunStep, builtin_files, check, load
 from bot.workflows.agent import PROVIDERS
@@ -11,20 +14,23 @@ from bot.workflows.builtin import builtin_files as read_builtin
 from tests.generated import ROOT
 from tests.workflows.yaml_cases import BOT, exec_input
 
-EXAMPLES = sorted((ROOT / "config" / "examples").glob("*.yml"))
+EXAMPLES = sorted((ROOT / "config" / "examples").iterdir())
 
 
 def test_there_are_examples() -> None:
-    """Three uses of the bot."""
-    assert {path.stem for path in EXAMPLES} == {"triage", "answer-with-inputs", "run-tests"}
+    """One for each page of the cookbook."""
+    assert {path.stem for path in EXAMPLES} == {
+        *("answer", "answer-with-inputs", "digest", "failing-tests", "implement", "release", "reproduce", "review"),
+        *("run-tests", "triage"),
+    }
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_each_example_loads_without_a_finding(path: object) -> None:
+def test_each_example_loads_without_a_finding(path: Path) -> None:
     """They can be copied as they are."""
-    text = (ROOT / "config" / "examples" / str(path).rsplit("/", 1)[-1]).read_text(encoding="utf-8")
-    configuration, found = check({BOT: text}, builtin_files())
-    assert found == ()
+    files, unread = read_files(path)
+    configuration, found = check(files, builtin_files())
+    assert (unread, found) == ([], ())
     assert configuration is not None
     assert configuration.workflow_for(configuration.bot.default) is not None
 

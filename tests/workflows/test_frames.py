@@ -175,7 +175,10 @@ WARNED = [
     ("LAST", "{id: a, run: date, when: '^one == 1'}", "unknown_name", "text stands in quotes"),
     (
         "GROUP",
-        "{id: a, classify: {text: t, labels: {p: P, q: Q}}, decide: result.label, transitions: {p: end, q: end, ^s: end}}",
+        (
+            "{id: a, classify: {text: t, labels: {p: P, q: Q}}, decide: result.label,"
+            " transitions: {p: end, q: end, ^s: end}}"
+        ),
         "transition",
         "`p`, `q`",
     ),

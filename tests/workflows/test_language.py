@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from bot.workflows import AgentStep, EndStep, RunStep, SwitchStep, builtin_files, check, load
+from bot.workflows import AgentStep, EndStep, RunStep, SwitchStep, check
 from tests.workflows.yaml_cases import BOT, configured, findings, marked, only, place
 
 HEAD = "version: 1\nagents: {x: {model: 'demo:x'}}\nworkflows:\n w:\n"
@@ -425,28 +423,3 @@ def test_options_of_a_schema_file_need_transitions() -> None:
     schema = '{"properties": {"x": {"properties": {"y": {"enum": ["p", 2]}}}}}'
     _, found = check({BOT: f"{HEAD}  steps: [{step}]", ".github/bot/r.json": schema})
     assert [(one.code, one.hint) for one in found] == [("transition", "add `2: step`")]
-
-
-def test_two_hundred_steps_load_quickly() -> None:
-    """Under 100 milliseconds with everything in it; the best of three, for other work goes on beside it."""
-    step = """
-  - id: s{0}
-    agent: x
-    when: "steps.s{1}.outcome == 'success' && ctx.k{1} != ''"
-    prompt: "Look at ${{{{ steps.s{1}.output }}}} and ${{{{ ctx.k{1} }}}}"
-    writes: [k{0}]
-    result: {{fields: {{risk: {{type: enum, options: [low, high]}}}}}}
-    next: [{{when: "outcome == 'fail'", to: s{1}}}, {{to: s{2}}}]
-    loop: {{max: 3}}"""
-    first = "\n  - {id: s0, run: date, writes: [k0]}"
-    text = HEAD + "  steps:" + first + "".join(step.format(i, i - 1, i + 1 if i < 199 else 0) for i in range(1, 200))
-    files = {BOT: text}
-    load(files, builtin_files())
-    best = min(_seconds(files) for _ in range(3))
-    assert best < 0.5, best  # a busy machine; the benchmark holds it to 0.1
-
-
-def _seconds(files: dict[str, str]) -> float:
-    begun = time.process_time()
-    load(files, builtin_files())
-    return time.process_time() - begun

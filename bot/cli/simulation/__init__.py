@@ -4,6 +4,6 @@ from bot.cli.simulation.answers import Answers
 from bot.cli.simulation.report import Report, Visit
 from bot.cli.simulation.thread import made_up_thread
 from bot.cli.simulation.told import as_json, as_text
-from bot.cli.simulation.walk import Endless, walk
+from bot.cli.simulation.walker import Endless, walk
 
 __all__ = ["Answers", "Endless", "Report", "Visit", "as_json", "as_text", "made_up_thread", "walk"]

@@ -15,11 +15,11 @@ from bot.engine.around import Place
 from bot.engine.assembly import assemble_step
 from bot.engine.delivered import delivered
 from bot.engine.grant import own_variables
-from bot.engine.scope import artifacts, scope
+from bot.engine.rendering import rendering
 from bot.engine.terms import Begun, Terms
 from bot.model.context import BlockRecord
 from bot.model.outcome import Failed, Outcome
-from bot.model.state import ArtifactState
+from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.each import Each
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep
@@ -50,7 +50,7 @@ class Prompts:
         workspace = Workspace(folder, HEAD, "read")
         shared = self._around.environment(self._terms.configuration.bot.workspace.env)
         env = {**shared, **own_variables(begun.rows, step, workspace)}
-        place = Place(workspace, env, await self._scope(begun))
+        place = Place(workspace, env, await self._scope(begun, begun.step))
         if isinstance(step, AskingStep):
             records, warnings = await self._asked(begun, step, place)
             return _prompt(records, uncomputed), warnings, None
@@ -75,16 +75,13 @@ class Prompts:
                 uncomputed.append(name)
         return tuple(uncomputed)
 
-    async def _scope(self, begun: Begun) -> dict[str, Any]:
-        attempt = begun.attempt
-        content: dict[str, str] = {}
-        for one in begun.rows.artifacts:
-            if one.state is ArtifactState.CURRENT:
-                content[one.blob] = (await self._around.blob(one.blob)).decode("utf-8", "replace")
-        values = scope(begun.rows, begun.tree, begun.level, attempt=attempt.number, iteration=attempt.iteration)
-        resources = {name: one.shown for name, one in self._terms.configuration.bot.resources.items()}
-        found = artifacts(begun.rows, begun.level, content)
-        return {**values, "artifacts": found, "resources": resources, "secrets": AnyName()}
+    async def _scope(self, begun: Begun, step: Step) -> dict[str, Any]:
+        configuration = self._terms.configuration
+        values = await self._around.read(
+            lambda session: rendering(session, begun.rows, begun.tree, begun.level, step, begun.attempt, configuration)
+        )
+        resources = {name: one.shown for name, one in configuration.bot.resources.items()}
+        return {**values, "resources": resources, "secrets": AnyName()}
 
     async def _asked(self, begun: Begun, step: AskingStep, place: Place) -> tuple[tuple[BlockRecord, ...], list[str]]:
         agent = self._terms.configuration.agents[step.asked]

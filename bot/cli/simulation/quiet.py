@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
 
 from bot.cli.local import ThreadFile
 from bot.context import Selection, ThreadSnapshot, WindowPolicy, authors_needed, select
@@ -16,11 +17,13 @@ from bot.model.role import Role
 from bot.model.thread import Account
 from bot.runners import Providers, Runners
 from bot.steps.tools import ThreadAccess
-from bot.store import Store, snapshots
+from bot.store import Session, Store, snapshots
 from bot.workflows import Configuration
 from bot.workflows.resources import Opened
 from bot.workspace import Command, Completed, Reach
 from bot.workspace.live import Live
+
+T = TypeVar("T")
 
 HEAD = "0" * 40
 _DIFF = """\
@@ -82,6 +85,10 @@ class Quiet:
 
     async def thread(self) -> ThreadSnapshot:
         return self._thread
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """A look into the walk's own database."""
+        return await self._store.read(work)
 
     async def blob(self, digest: str) -> bytes:
         return await self._store.read(lambda session: snapshots.get_blob(session, digest))

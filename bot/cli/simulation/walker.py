@@ -34,7 +34,7 @@ from bot.workflows.gate_steps import AskStep
 from bot.workflows.step import UsesStep
 
 #: attempts after which a walk is given up
-MOST = 1000
+MOST = 500
 #: states in which an attempt has its outcome and its route
 _ENDED = frozenset({AttemptState.SUCCESS, AttemptState.FAIL, AttemptState.SKIPPED})
 _OPEN = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.WAITING})
@@ -217,9 +217,10 @@ class _Walk:
                 visit = self._visits[attempt.id] = Visit(name, attempt.kind, str(attempt.state))
             elif visit.state == attempt.state and (visit.why or attempt.state not in _ENDED):
                 continue
-            self._tell(visit, tree.level(attempt), attempt)
+            self._tell(visit, tree, attempt)
 
-    def _tell(self, visit: Visit, level: Level, attempt: Attempt) -> None:
+    def _tell(self, visit: Visit, tree: Tree, attempt: Attempt) -> None:
+        level = tree.level(attempt)
         note = self._notes.setdefault(attempt.id, _Note())
         visit.state, visit.given = str(attempt.state), note.given
         visit.prompt, visit.asked = note.prompt, note.asked
@@ -227,12 +228,12 @@ class _Walk:
             visit.error = f"{attempt.error.get('code', '')}: {attempt.error.get('message', '')}"
         if attempt.state in _ENDED and attempt.route:
             visit.to = attempt.route.get("to", "")
-            visit.why = why(level.step(attempt.step), attempt, self._seen(level, attempt))
+            visit.why = why(level.step(attempt.step), attempt, self._seen(tree, level, attempt))
             visit.warnings = [*note.warnings, *attempt.route.get("notes", ())]
 
-    def _seen(self, level: Level, attempt: Attempt) -> dict[str, Any]:
+    def _seen(self, tree: Tree, level: Level, attempt: Attempt) -> dict[str, Any]:
         """What the conditions of an attempt's routes looked at, as far as the rows still tell."""
-        context = context_of(self._rows, self._tree(), level)
+        context = context_of(self._rows, tree, level)
         scope = condition_scope(self._rows, level, context, attempt.step)
         outcome = {AttemptState.SUCCESS: "success", AttemptState.FAIL: "fail"}.get(attempt.state, "skipped")
         return {**scope, "outcome": scope["outcome"] if attempt.kind in ("switch", "end") else outcome}
