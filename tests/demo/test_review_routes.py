@@ -33,7 +33,8 @@ async def test_a_review_is_told_with_its_comments(tmp_path: Path) -> None:
     async with made.as_installation() as bot:
         review = (await bot.post(reviews, json=told)).json()
         assert (review["state"], review["user"]["login"]) == ("COMMENTED", "bot[bot]")
-        await bot.post(reviews, json={"event": "REQUEST_CHANGES", "body": "No."})
+        again = {"event": "REQUEST_CHANGES", "body": "No.", "comments": [{**comments[0], "body": "No."}]}
+        await bot.post(reviews, json=again)
         shown = (await bot.get(f"{reviews}/{review['id']}/comments")).json()
         assert (await bot.get(f"{reviews}/1/comments")).status_code == 404
     assert [(one["body"], one["line"], one["start_line"], one["position"]) for one in shown] == [
@@ -41,7 +42,12 @@ async def test_a_review_is_told_with_its_comments(tmp_path: Path) -> None:
         ("Hm.", 2, 1, 2),
     ]
     events = [(one.event, one.action) for one in made.world.deliveries if one.event in EVENTS]
-    assert events == [(EVENTS[0], "submitted"), *[(EVENTS[1], "created")] * 2, (EVENTS[0], "submitted")]
+    assert events == [
+        (EVENTS[0], "submitted"),
+        *[(EVENTS[1], "created")] * 2,
+        (EVENTS[0], "submitted"),
+        (EVENTS[1], "created"),
+    ]
 
 
 PLACE = {"path": "docs/units.md", "line": 3, "body": "x"}
