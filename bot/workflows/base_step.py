@@ -32,6 +32,7 @@ def _publish(value: Any) -> Any:
 
 Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]
 
+
 @cache
 def _meaningless(kind: type[BaseStep]) -> frozenset[str]:
     """The fields that a kind has by descent and that mean nothing to it."""

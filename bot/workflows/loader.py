@@ -102,9 +102,7 @@ class _Composer:
 
     def _spot(self, event: Any) -> Spot:
         start = event.start_mark
-        return Spot(
-            start.line + 1, start.column + 1, start.index, event.end_mark.index, self.source, None, CHILDLESS
-        )
+        return Spot(start.line + 1, start.column + 1, start.index, event.end_mark.index, self.source, None, CHILDLESS)
 
     def _begin(self, event: Any, empty: dict[str, Any] | list[Any]) -> None:
         if self.open and self.open[-1].wants_key:
