@@ -23,7 +23,7 @@ _TOKEN = re.compile(
       | (?P<number>0x[0-9a-fA-F]+u?|(?:[0-9]+\.[0-9]+|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?u?)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<sign>[=!<>&|+*%?:-]+|.)
-    )""",
+      | \Z)""",
     re.VERBOSE | re.DOTALL,
 )
 
