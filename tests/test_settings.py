@@ -25,6 +25,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "BOT_WORKERS": ("7", 7),
     "BOT_SANDBOX": ("off", "off"),
     "BOT_NETWORK": ("api.example.org,*.example.net", ("api.example.org", "*.example.net")),
+    "BOT_DASHBOARD_PASSWORD": ("let me in", "let me in"),
     "BOT_SECRETS_DIR": ("/srv/secrets", Path("/srv/secrets")),
     "BOT_EXPORT_ENV": ("HOME,LANG", ("HOME", "LANG")),
     "BOT_MAX_USD_DAY": ("2.5", 2.5),
@@ -41,6 +42,7 @@ VALUES: dict[str, tuple[str, Any]] = {
 SECRETS = {
     "BOT_GITHUB_PRIVATE_KEY",
     "BOT_GITHUB_WEBHOOK_SECRET",
+    "BOT_DASHBOARD_PASSWORD",
     "BOT_MARKER_KEY",
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -191,7 +193,7 @@ def test_every_secret_is_known_to_redaction() -> None:
     """Each value of each list; nothing that is unset."""
     settings, _ = load({name: VALUES[name][0] for name in SECRETS}, None)
     key = VALUES["BOT_GITHUB_PRIVATE_KEY"][1]
-    assert sorted(settings.secrets) == sorted([key, "new one", "old one", "k1", "k2", "sk-1", "sk-2"])
+    assert sorted(settings.secrets) == sorted([key, "let me in", "new one", "old one", "k1", "k2", "sk-1", "sk-2"])
     assert Settings().secrets == ()
     marked = {
         str(each.alias)

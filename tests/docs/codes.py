@@ -228,6 +228,9 @@ def failure_codes() -> set[str]:
     for name in ("answers", "template"):
         place = ROOT / f"bot/workflows/{name}.py"
         found.update(_called(ast.parse(place.read_text(encoding="utf-8")), _FAILURE_CALLS))
+    for name in ("template", "answers"):
+        tree = ast.parse((ROOT / f"bot/workflows/{name}.py").read_text(encoding="utf-8"))
+        found.update(_called(tree, _FAILURE_CALLS))
     found.update(_second(ast.parse((ROOT / "bot/steps/run.py").read_text(encoding="utf-8"))))
     return found
 
