@@ -149,6 +149,8 @@ def test_without_a_dotenv_file(tmp_path: Path) -> None:
         ("BOT_WORKERS", "257"),
         ("BOT_SANDBOX", "canary"),
         ("BOT_MAX_USD_DAY", "-0.77123"),
+        ("BOT_RESULT_MAX_BYTES", "1000001"),
+        ("BOT_RESULT_MAX_BYTES", "1023"),
         ("BOT_MAX_RUN_USD", "canary"),
         ("BOT_DATABASE_URL", "canary"),
         ("BOT_LOG", "canary"),

@@ -129,6 +129,7 @@ async def test_a_command_gets_its_variables_and_template_values(store: Store, tm
         assert "CLOSED" not in seen
         assert {name for name in seen if name.startswith("BOT_")} == {
             "BOT_RUN_ID",
+            "BOT_RUN_DIR",
             "BOT_STEP_ID",
             "BOT_WORKSPACE",
             "BOT_RUN_DIR",
@@ -244,3 +245,46 @@ async def test_an_end_is_said_even_where_the_configuration_is_gone(store: Store,
         bodies = await store.read(lambda s: [o.body for o in s.exec(select(Outbox).where(Outbox.action == "comment"))])
         assert len(bodies) == 1
         assert "`main` failed: `version` expected version 1" in bodies[0]
+
+
+# -- what steps leave
+
+
+async def test_what_a_step_produces_is_read_before_its_folder_goes(store: Store, tmp_path: Path) -> None:
+    """Its bytes come with the outcome; a missing file fails it."""
+    step = "run: %s, produces: [{id: report, kind: log, path: out.txt}]"
+    for command, code in (('"printf made > out.txt"', ""), ('"true"', "artifact_missing")):
+        async with open_room(store, tmp_path, text(step % command), guid=command) as room:
+            performed = await room.desk.perform(await room.case.begin(), await room.terms())
+            assert getattr(performed.outcome, "code", "") == code
+            assert performed.files == ({} if code else {"report": b"made"})
+
+
+async def test_the_operator_bounds_results(store: Store, tmp_path: Path) -> None:
+    """By one setting for every kind of step."""
+    command = r"""printf '{\"n\": \"xxxxxxxxxxxxxxxx\"}' > $BOT_RESULT_FILE"""
+    step = f'run: "{command}", result: {{fields: {{n: {{type: string}}}}}}'
+    async with open_room(store, tmp_path, text(step), result_max_bytes=20) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, "at most 20 bytes" in outcome.message) == ("result_mismatch", True)
+
+
+async def test_a_step_reads_what_the_one_before_left(store: Store, tmp_path: Path) -> None:
+    """From the folder that its variable names; it is gone when the run is cleared."""
+    file = (
+        "version: 1\nworkflows:\n  main:\n    steps:\n"
+        '      - {id: one, workspace: none, run: "echo hello"}\n'
+        '      - {id: two, workspace: none, run: "cat $BOT_RUN_DIR/one/stdout; echo $BOT_RUN_DIR"}\n'
+    )
+    async with open_room(store, tmp_path, file) as room:
+        terms, begun = await room.terms(), await room.case.begin()
+        second = await room.case.record(begun, (await room.desk.perform(begun, terms)).outcome)
+        assert second is not None
+        outcome = (await room.desk.perform(second, terms)).outcome
+        assert isinstance(outcome, Done)
+        said, folder = (outcome.output or "").splitlines()
+        assert said == "hello"
+        assert Path(folder).is_dir()
+        await room.desk.clear(room.case.run_id)
+        assert not Path(folder).exists()

@@ -62,6 +62,8 @@ async def test_every_command_knows_where_it_is(store: Store, tmp_path: Path) -> 
         "BOT_ISSUE_NUMBER": "1",
         "BOT_REPOSITORY": "acme/widgets",
     }
+    with_folder = own_variables(await case.rows(), step, Workspace(tmp_path, None, "none"), tmp_path / "steps")
+    assert with_folder["BOT_RUN_DIR"] == str(tmp_path / "steps")
 
 
 def test_variables_of_the_engine_only_where_the_operator_opens_them() -> None:

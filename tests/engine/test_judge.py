@@ -101,3 +101,16 @@ def test_writes_may_come_out_of_the_result() -> None:
     """Where the answer itself holds no object."""
     got = judged(agent(f"{RISK}\n  writes: [risk]"), Done(f"It is low.\n\n{BLOCK}"))
     assert got == Done("It is low.", {"risk": "low"}, writes={"risk": "low"})
+
+
+def test_the_operator_bounds_a_result() -> None:
+    """In bytes of compact JSON, of the value as of the file."""
+    more = "result: {fields: {n: {type: string}}}"
+    for kind, outcome, file in (
+        ('run: "true"', Done(), '{"n": "xxxx"}'),
+        ("code: return 1", Done(result={"n": "xxxx"}), None),
+    ):
+        assert isinstance(judged(step(more, kind), outcome, file, 12), Done)
+        got = judged(step(more, kind), outcome, file, 11)
+        assert isinstance(got, Failed)
+        assert (got.code, got.message) == ("result_mismatch", "expected at most 11 bytes, got 12")

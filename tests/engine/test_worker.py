@@ -450,3 +450,20 @@ async def test_a_database_that_refuses_costs_no_outcome_and_no_worker(store: Sto
         assert await floor.states() == [RunState.SUCCEEDED]
         await floor.ask("b")
         await floor.until(floor.ended)
+
+
+async def test_the_desk_is_told_whenever_a_run_has_gone_on(store: Store) -> None:
+    """Once an outcome, before what follows begins."""
+    async with open_floor(store, steps(2)) as floor:
+        seen: list[int] = []
+
+        async def perform(begun: Begun) -> Outcome:
+            seen.append(len(floor.desk.noted_runs))
+            return Done()
+
+        floor.desk.perform_with = perform
+        await floor.ask("a")
+        floor.start()
+        await floor.until(lambda: _true(floor.desk.cleared))
+        assert seen == [0, 1]
+        assert floor.desk.noted_runs == floor.desk.cleared * 2

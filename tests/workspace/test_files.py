@@ -69,3 +69,27 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
         with pytest.raises(Unreadable):
             read_file(tmp_path, path, 9)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("way", ["link", "file", "folder", "link to a file"])
+def test_with_force_nothing_stands_in_the_way(tmp_path: Path, way: str) -> None:
+    """Links and files go, a folder is put aside; nothing outside is touched."""
+    outside, workspace = tmp_path / "outside", tmp_path / "workspace"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep/spec").write_text("mine")
+    (workspace / "in").mkdir(parents=True)
+    place = workspace / "in/deep"
+    match way:
+        case "link":
+            place.symlink_to(outside / "deep")
+        case "file":
+            place.touch()
+        case "folder":
+            (place / "spec/more").mkdir(parents=True)
+        case _:
+            place.symlink_to(outside / "deep/spec")
+    with pytest.raises(Unreadable):
+        write_file(workspace, "in/deep/spec", b"new")
+    write_file(workspace, "in/deep/spec", b"new", force=True)
+    assert (workspace / "in/deep/spec").read_bytes() == b"new"
+    assert (outside / "deep/spec").read_text() == "mine"
