@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.docs import codes, configuration, example, reference
+from tests.docs import codes, configuration, example, files, reference
 
 #: by the name in the marker
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -30,6 +30,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **{f"keys-{name}": part for name, part in configuration.KEYS.items()},
     "finding-codes": codes.findings,
     "failure-codes": codes.failures,
+    **{f"file-{name}": part for name, part in files.FILES.items()},
     "example-bot-yml": example.configuration,
     "example-prompt": example.prompt,
     "example-manifest": example.manifest,
@@ -41,6 +42,7 @@ PAGES = (
     "docs/commands.md",
     "docs/configuration.md",
     "docs/context.md",
+    "docs/cookbook.md",
     "docs/states.md",
     "docs/steps.md",
 )
