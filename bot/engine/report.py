@@ -245,7 +245,7 @@ def _failure(rows: RunRows, end: End) -> str:
         step=end.step or rows.run.workflow,
         code=code,
         message=message,
-        note=f"required, so {_NOT_RUN.get(failed.kind, 'nothing else ran')}" if code == "input_failed" and failed else "",
+        note=f"required, so {_NOT_RUN[failed.kind]}" if code == "input_failed" and failed is not None else "",
         detail=detail,
         hint=hint,
         footer=_footer(rows, failed),
