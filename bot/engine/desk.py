@@ -18,6 +18,7 @@ from bot.engine.graph import End
 from bot.engine.performer import Performer
 from bot.engine.reading import Reading
 from bot.engine.rendering import rendering
+from bot.engine.redaction import clean
 from bot.engine.report import Reporter
 from bot.engine.run_files import RunFiles
 from bot.engine.run_folder import has_commands
@@ -155,7 +156,7 @@ class Desk:
                     return Performed(Failed("run_timed_out", f"its {terms.budget.minutes:g} minutes are over"))
                 hint = _hint(begun.step, "raise its `timeout`")
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
-            return Performed(_outcome_of(error, begun))
+            return Performed(clean(_outcome_of(error, begun), self._t.redact))
 
     def _around(self, begun: Begun, terms: Terms, secret: Callable[[str], str]) -> Service:
         mention = terms.configuration.bot.mention

@@ -11,6 +11,7 @@ from bot.engine.commit import Performed
 from bot.engine.given import given, variables
 from bot.engine.judge import judged
 from bot.engine.produced import with_files
+from bot.engine.redaction import clean
 from bot.engine.terms import Begun, Terms
 from bot.model.outcome import Outcome
 from bot.steps import perform_run, read_result, result_file
@@ -38,8 +39,10 @@ class Performer:
 
     def _held(self, step: Step, outcome: Outcome, file: str | None, place: Place) -> Performed:
         """The outcome held against what the step declares, with the files that it produces."""
-        outcome = judged(step, outcome, file, self._terms.result_bytes)
-        return Performed(*with_files(step, outcome, place.workspace.path, self._around.bench.redact))
+        redact = self._around.bench.redact
+        outcome = clean(outcome, redact)
+        outcome = judged(step, outcome, None if file is None else redact(file), self._terms.result_bytes)
+        return Performed(*with_files(step, outcome, place.workspace.path, redact))
 
     async def _outcome(self, begun: Begun, place: Place, seconds: float) -> tuple[Outcome, str | None]:
         """What came of the step, and what it left as its result in a file, if anything."""

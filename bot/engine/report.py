@@ -245,16 +245,11 @@ def _failure(rows: RunRows, end: End) -> str:
         step=end.step or rows.run.workflow,
         code=code,
         message=message,
-        note=_note(failed) if code == "input_failed" and failed is not None else "",
+        note=f"required, so {_NOT_RUN[failed.kind]}" if code == "input_failed" and failed is not None else "",
         detail=detail,
         hint=hint,
         footer=_footer(rows, failed),
     )
-
-
-def _note(failed: Attempt) -> str:
-    """What a required input that failed kept from happening."""
-    return f"required, so {_NOT_RUN.get(failed.kind, 'nothing else ran')}"
 
 
 def _who(gate: Gate, bot: BotFile, requester: str) -> str:

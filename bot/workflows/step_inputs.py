@@ -168,9 +168,7 @@ _PlainInput = Annotated[
     ValueInput, _WRAP, WithJsonSchema({"type": _PLAIN_TYPES, "description": "a value or a template"})
 ]
 _PlainValue = Annotated[
-    ValueInput,
-    _WRAP,
-    WithJsonSchema({"type": [*_PLAIN_TYPES, "object"], "description": "a value with templates in it"}),
+    ValueInput, _WRAP, WithJsonSchema({"type": [*_PLAIN_TYPES, "object"], "description": "a value, templates in it"})
 ]
 
 StepInput = Annotated[

@@ -50,7 +50,7 @@ def provider(*replies: Reply) -> Iterator[FakeLLM]:
 
 @asynccontextmanager
 async def stage_with(
-    tmp_path: Path, fake: FakeLLM, files: str | dict[str, str], **overrides: object
+    tmp_path: Path, fake: FakeLLM, files: str | dict[str, str], **overrides: Any
 ) -> AsyncIterator[Stage]:
     """A stage whose models are the provider's."""
     given = {".github/bot.yml": files} if isinstance(files, str) else files

@@ -1,0 +1,58 @@
+"""Secrets out of what a step came to, before anything of it is held against a schema, kept, or given to other steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bot.model.outcome import Done, Failed, Faulted, Outcome, Question, Wait
+
+Redact = Callable[[str], str]
+
+
+def clean(outcome: Outcome, redact: Redact) -> Outcome:
+    """The outcome without secrets in any text of it; what a conversation needs to go on was cleaned as it was made."""
+    match outcome:
+        case Done():
+            return replace(
+                outcome,
+                output=_text(outcome.output, redact),
+                result=_json(outcome.result, redact),
+                stdout=redact(outcome.stdout),
+                stderr=redact(outcome.stderr),
+                writes={key: redact(value) for key, value in outcome.writes.items()},
+            )
+        case Failed():
+            return replace(
+                outcome,
+                message=redact(outcome.message),
+                hint=redact(outcome.hint),
+                output=_text(outcome.output, redact),
+                stdout=redact(outcome.stdout),
+                stderr=redact(outcome.stderr),
+                writes={key: redact(value) for key, value in outcome.writes.items()},
+            )
+        case Faulted():
+            return replace(outcome, message=redact(outcome.message))
+        case Wait(question=Question() as question):
+            asked = replace(question, question=redact(question.question), show=redact(question.show))
+            return replace(outcome, question=asked)
+    return outcome
+
+
+def _text(text: str | None, redact: Redact) -> str | None:
+    return None if text is None else redact(text)
+
+
+def _json(value: Any, redact: Redact) -> Any:
+    """JSON without secrets; keys stay what they are where they hold none."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            return {redact(key): _json(item, redact) for key, item in value.items()}
+        case list() | tuple():
+            return [_json(item, redact) for item in value]
+        case _:
+            return value
