@@ -138,8 +138,6 @@ FAILURES: Mapping[str, str] = {
     "github_unavailable": "GitHub gave no answer for 15 minutes",
     "head_moved": "the pull request got new commits before the review of an older one was posted",
     "input_failed": "a required exec input failed; the model was not called",
-    "head_moved": "the pull request has newer commits than what was looked at",
-    "input_failed": "a required input of a step failed; the model was not called",
     "internal_error": "a bug of ours; the log has the traceback",
     "interrupted": "the process ended while the step ran, and the step is not to be run again",
     "loop_exhausted": "a route that leads back was taken as often as `loop.max` allows",
