@@ -17,8 +17,8 @@ from bot.engine.grant import environment, own_variables, wants_secrets
 from bot.engine.graph import End
 from bot.engine.performer import Performer
 from bot.engine.reading import Reading
-from bot.engine.rendering import rendering
 from bot.engine.redaction import clean
+from bot.engine.rendering import rendering
 from bot.engine.report import Reporter
 from bot.engine.run_files import RunFiles
 from bot.engine.run_folder import has_commands

@@ -132,7 +132,6 @@ async def test_a_command_gets_its_variables_and_template_values(store: Store, tm
             "BOT_RUN_DIR",
             "BOT_STEP_ID",
             "BOT_WORKSPACE",
-            "BOT_RUN_DIR",
             "BOT_RESULT_FILE",
             "BOT_ISSUE_NUMBER",
             "BOT_REPOSITORY",
