@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def test_values_have_their_questions_type(kind: str, given: Any, kept: str) -> N
 )
 def test_values_of_another_type(kind: str, given: Any) -> None:
     """The question is named, and what it takes."""
-    with pytest.raises(UserError, match="gate_answer: `q` takes (a |one of `a`, `b`)"):
+    with pytest.raises(UserError, match=r"gate_answer: `q` takes (a |one of `a`, `b`)"):
         taken(form(kind, ("a", "b") if kind == "enum" else ()), {"answers": {"q": given}})
 
 
@@ -108,9 +109,6 @@ def test_what_is_no_answer(asked: dict[str, Any], answer: dict[str, Any], messag
 def test_any_value_fits_or_is_refused(value: Any) -> None:
     """Nothing else is raised, and what is kept is JSON."""
     for kind in ("text", "number", "bool", "enum"):
-        try:
+        with suppress(UserError):
             found = taken(form(kind, ("a",) if kind == "enum" else ()), {"answers": {"q": value}})
-        except UserError as error:
-            assert error.code == "gate_answer"
-        else:
             json.dumps(found, allow_nan=False)
