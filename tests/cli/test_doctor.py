@@ -122,6 +122,24 @@ def test_what_does_not_work(
     assert said.out.rstrip().splitlines()[-1].startswith("  ok  default model")
 
 
+@pytest.mark.parametrize(
+    ("password", "line"),
+    [
+        ("", "  ok  API: no BOT_DASHBOARD_PASSWORD: only requests made on this machine are served"),
+        ("fifteen letters", "warn  API: BOT_DASHBOARD_PASSWORD has fewer than 16 characters and can be guessed"),
+        ("sixteen letters.", "  ok  API: takes BOT_DASHBOARD_PASSWORD as a bearer token"),
+    ],
+)
+def test_who_can_use_the_api(
+    threadsmith: Threadsmith, complete: World, monkeypatch: pytest.MonkeyPatch, password: str, line: str
+) -> None:
+    """The password itself is not shown."""
+    monkeypatch.setenv("BOT_DASHBOARD_PASSWORD", password)
+    said = threadsmith("doctor")
+    assert f"\n{line}" in said.out
+    assert not password or password not in said.out
+
+
 def test_nothing_is_set(threadsmith: Threadsmith) -> None:
     """What is missing, all of it; GitHub is not asked."""
     said = threadsmith("doctor")
