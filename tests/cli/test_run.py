@@ -32,6 +32,15 @@ workflows:
   writes:
     steps:
       - {id: writes, run: "ls; echo changed > README.md; echo new > made.txt; rm -rf .github", workspace: read}
+  state:
+    steps:
+      - {id: one, run: "echo hello > made.txt; echo said", produces: [{id: made, kind: text, path: made.txt}]}
+      - id: two
+        run: |
+          cat "$BOT_RUN_DIR/one/stdout"
+          python3 -c 'import json; print(list(json.load(open(".bot/run.json"))["steps"]))'
+          echo "$MADE"
+        env: {MADE: "${{ artifacts.made.content }}"}
   fails:
     steps:
       - {id: boom, run: "echo last words >&2; exit 3"}
@@ -260,3 +269,10 @@ def test_a_local_run_walks_as_the_service_does(threadsmith: Threadsmith, reposit
     refused = threadsmith("run", "count", "--thread", thread, "--config", repository, "--input", "times=4")
     assert refused.code != 0
     assert (refused.out, "`times` is at most 3" in refused.err) == ("", True)
+
+
+def test_a_step_sees_the_run(threadsmith: Threadsmith, repository: Path, thread: Path) -> None:
+    """As in the service: the document, what steps left, what they produced."""
+    said = threadsmith("run", "state", "--thread", thread, "--config", repository)
+    assert said.code == 0
+    assert said.out.split("\n") == ["said", "said", "['one']", "hello", ""]

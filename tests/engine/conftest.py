@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.store import Store, open_store
+from tests.workspace.conftest import isolated
+
+__all__ = ["isolated", "store"]
 
 
 @pytest.fixture

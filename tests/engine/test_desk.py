@@ -15,9 +15,11 @@ from bot.engine.graph import End
 from bot.errors import ConfigurationError, OperatorError, Transient, UserError
 from bot.model.outcome import Done, Failed, Faulted
 from bot.model.state import RunState
-from bot.store import Session, Store
+from bot.runners import Providers, Runners
+from bot.store import Session, Store, snapshots
 from bot.store.tables import Outbox, Snapshot
 from bot.workflows import Budget
+from bot.workspace import Sandbox
 from tests.engine.scene import open_room
 from tests.github.fake import answer
 from tests.rows import NOW
@@ -249,14 +251,16 @@ async def test_an_end_is_said_even_where_the_configuration_is_gone(store: Store,
 # -- what steps leave
 
 
-async def test_what_a_step_produces_is_read_before_its_folder_goes(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "code"), [("printf made > out.txt", ""), ("true", "artifact_missing")])
+async def test_what_a_step_produces_is_read_before_its_folder_goes(
+    store: Store, tmp_path: Path, command: str, code: str
+) -> None:
     """Its bytes come with the outcome; a missing file fails it."""
-    step = "run: %s, produces: [{id: report, kind: log, path: out.txt}]"
-    for command, code in (('"printf made > out.txt"', ""), ('"true"', "artifact_missing")):
-        async with open_room(store, tmp_path, text(step % command), guid=command) as room:
-            performed = await room.desk.perform(await room.case.begin(), await room.terms())
-            assert getattr(performed.outcome, "code", "") == code
-            assert performed.files == ({} if code else {"report": b"made"})
+    step = f'run: "{command}", produces: [{{id: report, kind: log, path: out.txt}}]'
+    async with open_room(store, tmp_path, text(step)) as room:
+        performed = await room.desk.perform(await room.case.begin(), await room.terms())
+        assert getattr(performed.outcome, "code", "") == code
+        assert performed.files == ({} if code else {"report": b"made"})
 
 
 async def test_the_operator_bounds_results(store: Store, tmp_path: Path) -> None:
@@ -287,3 +291,52 @@ async def test_a_step_reads_what_the_one_before_left(store: Store, tmp_path: Pat
         assert Path(folder).is_dir()
         await room.desk.clear(room.case.run_id)
         assert not Path(folder).exists()
+
+
+LOOKS = """\
+version: 1
+agents:
+  program: {runner: {exec: [bash, -c, "%s"]}}
+  model: {model: "demo:echo", prompt: You repeat.}
+workflows:
+  main:
+    steps:
+      - {id: one, workspace: none, run: "echo hello"}
+      - {id: two, workspace: none, %s}
+"""
+LOOK = "cat $BOT_RUN_DIR/one/stdout; touch $BOT_RUN_DIR/one/x 2> /dev/null || echo read-only"
+
+
+@pytest.mark.parametrize(
+    "step", [f"run: '{LOOK}'", "agent: program", f"agent: model, inputs: {{seen: {{exec: '{LOOK}'}}}}"]
+)
+async def test_commands_of_every_kind_read_it_and_none_changes_it(
+    store: Store, tmp_path: Path, isolated: Sandbox, step: str
+) -> None:
+    """In isolation they see nothing of the engine's but what they are given."""
+    more: dict[str, Any] = {"sandbox": isolated}
+    async with (
+        Runners(Providers(), isolated) as runners,
+        open_room(store, tmp_path, LOOKS % (LOOK, step), runners=runners, **more) as room,
+    ):
+        thread = {"number": 1, "title": "t", "user": {"id": 1, "login": "ana"}, "state": "open", "labels": []}
+        times = {
+            "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-01-01T00:00:00Z",
+            "html_url": "https://x.test",
+        }
+        room.server.on("GET", f"{REPO}/issues/1", answer({"id": 9, "body": "", "comments": 0, **thread, **times}))
+        room.server.on("GET", f"{REPO}/issues/1/comments", answer([]))
+        room.server.on("POST", "/graphql", answer({"data": {"repository": {"issue": None}}}))
+        terms, begun = await room.terms(), await room.case.begin()
+        second = await room.case.record(begun, (await room.desk.perform(begun, terms)).outcome)
+        assert second is not None
+        outcome = (await room.desk.perform(second, terms)).outcome
+        assert isinstance(outcome, Done), outcome
+        prompt = (await room.case.rows()).attempts[-1].prompt_blob
+        said = outcome.output or ""
+        if "inputs" in step:
+            assert prompt is not None
+            said = (await store.read(lambda session: snapshots.get_blob(session, prompt))).decode()
+        assert "hello\nread-only" in said
+        assert "run_file" not in said  # it has no workspace

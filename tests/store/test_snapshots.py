@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import NoResultFound
 from sqlmodel import select
 
-from bot.store import Store, snapshots
+from bot.store import Session, Store, snapshots
 from bot.store.tables import Blob, Snapshot
 
 from .conftest import NOW
@@ -48,3 +48,16 @@ async def test_a_blob_has_a_bound(store: Store, monkeypatch: pytest.MonkeyPatch)
     await store.write(lambda s: snapshots.put_blob(s, b"1234", NOW))
     with pytest.raises(ValueError, match="5 bytes"):
         await store.write(lambda s: snapshots.put_blob(s, b"12345", NOW))
+
+
+async def test_only_small_blobs_are_read(store: Store) -> None:
+    """By their size in bytes; what is not there, or was not asked for, is left out."""
+
+    def work(session: Session) -> list[str]:
+        return [snapshots.put_blob(session, data, NOW) for data in (b"1234", "ää".encode(), b"12345", b"1")]
+
+    four, other, five, one = await store.write(work)
+    wanted = [four, other, five, "0" * 64]
+    found = await store.read(lambda session: snapshots.small_blobs(session, wanted, 4))
+    assert found == {four: b"1234", other: "ää".encode()}
+    assert one not in found

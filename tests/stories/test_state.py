@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sqlmodel import col, select
+
+from bot.store import Session, snapshots
+from bot.store.tables import Attempt
 from tests.stage import open_stage
 
 BOT_YML = """\
@@ -35,10 +39,18 @@ workflows:
           echo "$REPORT"; git status --short
         workspace: read
         env: {REPORT: "${{ artifacts.report.content }}"}
+      - {id: tell, agent: echo, workspace: read, publish: false}
   gone:
     steps:
       - {id: make, run: "echo x", produces: [{id: report, kind: log, path: out/report.txt}]}
 """
+
+
+def prompt(session: Session) -> str:
+    """What the newest agent was given."""
+    row = session.exec(select(Attempt).where(Attempt.kind == "agent").order_by(col(Attempt.id).desc()).limit(1)).one()
+    assert row.prompt_blob is not None
+    return snapshots.get_blob(session, row.prompt_blob).decode()
 
 
 async def test_a_step_sees_the_run(tmp_path: Path) -> None:
@@ -54,6 +66,7 @@ async def test_a_step_sees_the_run(tmp_path: Path) -> None:
             "See it. {'n': 3} current ['count', 'blind']",
             "all is well",
         ]
+        assert '\nrun_file: ".bot/run.json"\n' in await stage.bot.store.read(prompt)
         async with asyncio.timeout(20):  # it is said before it is cleared
             while list(tmp_path.rglob("steps-*")):
                 await asyncio.sleep(0.01)

@@ -68,6 +68,8 @@ REFUSED = [
     # forms
     ("{id: a, ask: A?, questions: [{id: q, question: Q?}], writes: [^qq]}", "writes", "did you mean `q`?"),
     ("{id: a, ask: A?, ^writes: [q]}", "modifier", "ask a form"),
+    ("{id: a, ask: A?, ^produces: [{id: x, kind: y, path: z}]}", "modifier", "let the step that writes the file"),
+    ("{id: a, uses: used, ^produces: [{id: x, kind: y, path: z}]}", "modifier", "let the step that writes the file"),
     ("{id: a, ask: A?, options: {y: end}, ^next: end}", "one_of", "remove `next`"),
     ("{id: a, ask: A?, ^questions: [{id: q, question: Q?}, {id: q, question: Q?}]}", "duplicate_id", "unique"),
     ("{id: a, wait: {for: 1m}, ^timeout: 5m}", "modifier", "remove it"),
