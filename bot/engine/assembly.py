@@ -129,13 +129,16 @@ def wanted(step: AskingStep) -> Mapping[str, Any] | None:
 
 
 def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep | RunStep | CodeStep) -> WindowPolicy:
-    """Whose words a step may see."""
+    """Whose words a step may see. What a tool does on GitHub or at a resource counts like what a command does."""
     bot = configuration.bot
+    offered = step.offered if isinstance(step, AgentStep) else ()
     return WindowPolicy(
         count=bot.history_comment_count,
         authors=bot.history.authors,
         bots=bot.history.bots,
         public=not rows.thread.private,
+        writes=step.workspace == "write" or any(entry.needs & {"write", "intents"} for entry in offered),
+        network=any(entry.resource is not None for entry in offered),
         # a step that names a variable of the engine's or a secret holds something that is not everybody's
         secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values()),
         asked_by=Role(rows.dispatch.actor_role) if rows.dispatch.actor_role else Role.NONE,

@@ -9,7 +9,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class BotProcess:
     data: Path
     port: int
     process: asyncio.subprocess.Process | None = None
+    #: further settings
+    more: dict[str, str] = field(default_factory=dict)
 
     @property
     def webhook(self) -> str:
@@ -56,6 +58,7 @@ class BotProcess:
             "BOT_DATA_DIR": str(self.data),
             "BOT_PORT": str(self.port),
             "BOT_DEFAULT_MODEL": "demo:helper",
+            **self.more,
         }
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.faults.serve", cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,

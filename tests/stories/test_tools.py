@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from sqlmodel import col, select
 
-from bot.store.tables import Dispatch
+from bot.store import Session, runs
+from bot.store.tables import Attempt, Dispatch, Gate
 from tests.fake_llm import Reply
+from tests.fake_llm_wire import Tool
 from tests.stories.talking import agent, answer, calls, offered, open_gates, operator, provider, stage_with, told
 
 
@@ -166,3 +169,125 @@ async def test_dispatches_end_somewhere(tmp_path: Path) -> None:
             assert [sum(reply.startswith(f"Turn {turn}.") for reply in replies) for turn in range(4)] == [1] * 4
             assert sum("a chain of dispatches is at most 3 deep" in reply for reply in replies) == 1
             assert len(replies) == 5
+
+
+async def test_older_comments(tmp_path: Path) -> None:
+    """In a thread of 300 comments the tool gives those before the window, page by page, with a few reads each."""
+    with provider() as fake:
+        async with stage_with(tmp_path, fake, agent("[read_thread]")) as stage:
+            made = [stage.world.comment(stage.repo, 1, "ana", f"remark {number}") for number in range(300)]
+            await stage.settle()
+            fake.script(
+                calls("read_thread"),
+                calls("read_thread", before=made[100].id, count=2),
+                calls("read_thread", before=made[1].id),
+                Reply("Read."),
+            )
+            before = len(stage.reads("/issues/1/comments"))
+            await stage.says("ana", "@bot helper read")
+            assert stage.replies()[0].startswith("Read."), stage.replies()
+            assert len(stage.reads("/issues/1/comments")) - before <= 12
+        newest, middle, oldest = told(fake.requests[-1])
+        assert "remark 294" in newest
+        assert "remark 295" not in newest
+        assert newest.count("remark ") == 20
+        assert f"call again with before {made[275].id}" in newest
+        assert "remark 99" in middle
+        assert "remark 100" not in middle
+        assert "remark 0" in oldest
+        assert "[the thread begins here]" in oldest
+
+
+async def test_calls_of_one_turn(tmp_path: Path) -> None:
+    """Two calls at once are both answered, each under its own id."""
+    both = Reply("", tools=(Tool("list_files", {}), Tool("read_file", {"path": "README.md"})))
+    with provider(both, Reply("Both.")) as fake:
+        files = {".github/bot.yml": agent("[list_files, read_file]"), "README.md": "the text\n"}
+        async with stage_with(tmp_path, fake, files) as stage:
+            await stage.says("ana", "@bot helper look")
+            assert stage.replies()[0].startswith("Both.")
+        listed, read = told(fake.requests[-1])
+        assert "README.md" in listed
+        assert "the text" in read
+
+
+async def test_a_fault_behind_tools_goes_on_behind_them(tmp_path: Path) -> None:
+    """The provider is down after a command ran: the next attempt does not run it again."""
+    script = (
+        calls("run_command", command="echo once >> .bot-ran; cat .bot-ran"),
+        Reply(status=503, message="down"),
+        Reply("Done."),
+    )
+    with provider(*script) as fake:
+        async with stage_with(tmp_path, fake, agent("[run_command]")) as stage:
+            asked = await stage.says("ana", "@bot helper do")
+            async with asyncio.timeout(30):
+                while "rocket" not in stage.reactions(asked):
+                    await stage.settle()
+                    await asyncio.sleep(0.05)
+            assert stage.replies()[0].startswith("Done."), stage.replies()
+            rows = await stage.bot.store.read(lambda session: session.exec(select(Attempt)).all())
+            assert [(row.state, row.requests) for row in rows] == [("transient", 1), ("success", 1)]
+        assert len(fake.requests) == 3
+        assert len(told(fake.requests[-1])) == 1
+        assert told(fake.requests[-1]) == told(fake.requests[1])
+
+
+EACH = """\
+workflows:
+  fan:
+    steps:
+      - id: left_right
+        parallel:
+          branches:
+            left: [{id: l, agent: helper, prompt: Left.}]
+            right: [{id: r, run: echo right}]
+        publish: false
+      - id: all
+        each: {over: [one, two], as: name, concurrency: 1}
+        agent: helper
+        prompt: "Element ${{ name }}."
+        publish: false
+      - {id: told, end: {message: over}}
+"""
+
+
+async def test_approvals_in_branches_and_elements(tmp_path: Path) -> None:
+    """Each is asked about by its own comment and goes on from its own answer."""
+    script = tuple(
+        reply for name in ("left", "one", "two") for reply in (calls("add_labels", labels=[name]), Reply(f"{name}."))
+    )
+    with provider(*script) as fake:
+        async with stage_with(tmp_path, fake, agent("[{name: add_labels, approval: true}]", EACH)) as stage:
+            await stage.says("ana", "@bot fan")
+            async with operator(stage.bot) as client:
+                for number, name in enumerate(("left", "one", "two")):
+                    (gate,) = await open_gates(client)
+                    asked = [reply for reply in stage.replies() if f'"{name}"' in reply]
+                    assert len(asked) == 1, stage.replies()
+                    assert len(stage.replies()) == number + 1
+                    await answer(client, gate, "approve")
+                    await stage.settle()
+            assert stage.replies()[-1].startswith("over")
+            labels = [label.name for label in stage.world.issue(stage.repo, 1).labels]
+            assert sorted(labels) == ["left", "one", "two"]
+
+
+async def test_nobody_answers(tmp_path: Path) -> None:
+    """The model is told so, and nothing ran."""
+    with provider(calls("add_labels", labels=["bug"]), Reply("Then not.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[{name: add_labels, approval: true}]")) as stage:
+            await stage.says("ana", "@bot helper sort")
+
+            def over(session: Session) -> None:
+                gate = session.exec(select(Gate)).one()
+                assert gate.deadline is not None
+                gate.deadline = gate.opened_at
+                session.add(gate)
+                runs.wake(session, gate.run_id)
+
+            await stage.bot.store.write(over)
+            await stage.settle()
+            assert stage.replies()[-1].startswith("Then not."), stage.replies()
+            assert "nobody answered in time" in told(fake.requests[-1])[0]
+            assert stage.world.issue(stage.repo, 1).labels == []
