@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.engine import gates, limits
+from bot.engine.ending import finish
 from bot.engine.evidence import exported
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import End, Start
@@ -18,14 +19,13 @@ from bot.engine.posts import posted
 from bot.engine.rendering import rendering
 from bot.engine.route import admits
 from bot.engine.survey import Join, Resume, Survey, survey
-from bot.engine.terms import Begun, Say, Terms
+from bot.engine.terms import Begun, Terms
 from bot.model.outcome import Done, Failed, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
 from bot.store import Session, runs, snapshots
-from bot.store.database import ring
 from bot.store.gates import ASKED
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Dispatch, Spend
+from bot.store.tables import Attempt, Spend
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import AskStep, GroupStep, RoutingStep, WaitStep
@@ -289,30 +289,3 @@ class Advancing:
             runs.wait(self._session, self._rows.run, found.wake)
         else:
             runs.release(self._session, self._rows.run, self._now, found.wake)
-
-
-def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -> None:
-    """End a run: its state, its dispatch's, what still waited in it, and what is said about it."""
-    run = rows.run
-    run.state = follow(run.state, end.state)
-    run.reason, run.ended_at = end.reason, now
-    run.lease_owner = run.lease_until = None
-    for attempt in rows.attempts:
-        if attempt.state is AttemptState.WAITING:
-            attempt.state = follow(attempt.state, AttemptState.CANCELLED)
-            attempt.ended_at = now
-            session.add(attempt)
-    for gate in rows.gates:
-        if gate.state is GateState.OPEN:
-            gate.state = follow(gate.state, GateState.CANCELLED)
-            session.add(gate)
-    dispatch = session.get_one(Dispatch, run.dispatch_id)
-    if dispatch.state is DispatchState.QUEUED:
-        dispatch.state = follow(dispatch.state, DispatchState.STARTED)
-    ends = {RunState.CANCELLED: DispatchState.CANCELLED, RunState.SET_ASIDE: DispatchState.SET_ASIDE}
-    dispatch.state = follow(dispatch.state, ends.get(end.state, DispatchState.DONE))
-    dispatch.reason = end.reason
-    session.add_all([run, dispatch])
-    session.flush()
-    say(session, rows, end)
-    ring(session, "queue")

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.engine.advance import Advance, Advancing, finish
+from bot.engine.advance import Advance, Advancing
+from bot.engine.ending import finish
 from bot.engine.frames import Tree
 from bot.engine.graph import End
 from bot.engine.ledger import keep_outcome
