@@ -23,6 +23,8 @@ from tests.engine.play import Play, open_gate
 from tests.engine.scene import StillClock
 from tests.rows import NOW, locked
 
+#: from `NOW`
+SEVEN_DAYS = "2026-11-10T12:00:00Z"
 WHO = "who: {dashboard: true, role: maintain}"
 APPROVE = f"- {{id: ok, ask: Fine?, show: It is., timeout: 1d, {WHO}}}"
 FORM = f"""
@@ -200,7 +202,7 @@ async def test_approval_of_a_tool(store: Store) -> None:
     waits = [Wait("approval", kept=b"where it stopped"), Done("called")]
     async with api(store, "- {id: it, agent: writer, prompt: p}", it=waits) as here:
         shown = (await here.client.get(f"/api/gates/{(await here.gate()).id}")).json()
-        assert (shown["kind"], shown["options"], shown["deadline"]) == ("approval", ["approve", "reject"], None)
+        assert (shown["kind"], shown["options"], shown["deadline"]) == ("approval", ["approve", "reject"], SEVEN_DAYS)
         assert (await here.answer(answer="reject", text="too dear"))[0] == 200
         await here.play.claim()
         await here.play.more()

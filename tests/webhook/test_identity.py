@@ -127,3 +127,14 @@ def test_the_examples_of_our_events_show_their_kind() -> None:
             assert found[0] == event
         elif found:
             assert found[0] not in ("issues", "issue_comment") or event in ("sub_issues", "issue_dependencies")
+
+
+def test_a_check_that_ends_twice() -> None:
+    """It has no `updated_at`; when it ended tells two ends apart, and the same end is one request."""
+
+    def ended(at: str) -> str:
+        check = {"id": 5, "completed_at": at}
+        return content_key({"action": "completed", "check_run": check, "repository": {"id": 501}})
+
+    assert ended("2025-11-03T10:00:00Z") != ended("2025-11-03T10:05:00Z")
+    assert ended("2025-11-03T10:00:00Z") == ended("2025-11-03T10:00:00Z")
