@@ -22,7 +22,8 @@ from bot.workflows.answers import taken
 from tests.engine.scene import Case, open_case
 from tests.rows import NOW
 
-#: what a step comes to (an outcome, a list of them, or a function of `Begun`): by id, or by `id[key]` within an element or branch
+#: what a step comes to (an outcome, a list of them, or a function of `Begun`): by id, or by `id[key]` within an element
+#: or branch
 Script = Mapping[str, Any]
 
 
