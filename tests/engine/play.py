@@ -22,8 +22,9 @@ from bot.workflows.answers import taken
 from tests.engine.scene import Case, open_case
 from tests.rows import NOW
 
-#: what a step comes to: by id, or by `id[key]` within an element or branch
-Script = Mapping[str, Outcome | list[Outcome] | Callable[[Begun], Outcome]]
+#: what a step comes to (an outcome, a list of them, or a function of `Begun`): by id, or by `id[key]` within an element
+#: or branch
+Script = Mapping[str, Any]
 
 
 @dataclass

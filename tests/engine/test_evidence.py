@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.engine import commit
-from bot.engine.commit import Performed
+from bot.engine.commit import Begun, Performed
 from bot.engine.evidence import exported
 from bot.engine.frames import Tree
 from bot.engine.scope import scope
@@ -72,7 +72,12 @@ async def test_work_that_is_sent_back_makes_the_export_stale_until_it_is_done_ag
     assert await exports(play) == [(1, "current", "one")]
     seen: list[Any] = []
     play.order = lambda begun: 0
-    play.script["build"] = lambda begun: seen.append([str(one.state) for one in begun.rows.exports]) or Done("two")
+
+    def build(begun: Begun) -> Done:
+        seen.append([str(one.state) for one in begun.rows.exports])
+        return Done("two")
+
+    play.script["build"] = build
     await play.answer(answer="again")
     assert seen == [["stale"]]
     assert await exports(play) == [(1, "superseded", "one"), (2, "current", "two")]
@@ -189,7 +194,12 @@ async def test_the_record_of_an_answer_that_sends_back_is_stale_itself(store: St
     """
     play = await (await played(store, steps)).go()
     states: list[Any] = []
-    play.script["plan"] = lambda begun: states.append([str(one.state) for one in begun.rows.artifacts]) or Done("p")
+
+    def plan(begun: Begun) -> Done:
+        states.append([str(one.state) for one in begun.rows.artifacts])
+        return Done("p")
+
+    play.script["plan"] = plan
     await play.answer(answer="again")
     assert states == [["stale"]]
     await play.answer(answer="yes_")

@@ -124,18 +124,18 @@ async def test_a_disk_that_refuses(store: Store, tmp_path: Path) -> None:
     """Is the operator's matter; the next time everything is made anew."""
     play = await Play.of(store, LOOP)
     shelf = Shelf(play, store, tmp_path)
-    folder = await shelf.lay_out()
     await play.more()
     await play.step()
-    folder.chmod(0o500)
-    (folder.parent / "in the way").touch()
-    folder.rmdir()
-    folder.parent.joinpath("in the way").rename(folder)
+    folder = await shelf.lay_out()
+    await play.step()
+    folder.rename(tmp_path / "moved")
+    folder.touch()
     with pytest.raises(OperatorError, match="cannot write"):
         await shelf.lay_out()
     again = await shelf.lay_out()
     assert again != folder
     assert (again / "make/response.md").read_text() == "did make"
+    assert (again / "test/response.md").read_text() == "did test"
 
 
 # -- places
