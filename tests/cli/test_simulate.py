@@ -82,6 +82,13 @@ workflows:
     steps:
       - {id: first, run: ls, when: "params_missing == 1 || false"}
       - {id: second, agent: writer, prompt: "${{ steps.first.exit_code }}"}
+  undeclared:
+    steps:
+      - {id: find, run: ./find}
+      - id: each_one
+        each: {over: "${{ steps.find.result.items }}", as: thing, key: sku}
+        agent: writer
+        prompt: "${{ thing.name }}, ${{ steps.find.result.note.text }}"
   waits_for_good:
     steps:
       - {id: turn, run: ls, next: turn_back}
@@ -173,6 +180,25 @@ def test_answers_decide_the_way(walked: Any) -> None:
     assert "rework" in {one["kind"] for one in report["visits"][2]["prompt"]["blocks"]}
     assert report["visits"][0]["given"]
     assert not report["visits"][4]["given"]
+
+
+def test_a_gate_without_a_word_takes_its_first_option(walked: Any) -> None:
+    """As a list of choices is read."""
+    report = walked("main", answers={"plan": {"result": {"risk": "high", "parts": []}}})
+    assert (report["visits"][1]["to"], report["visits"][1]["asked"]["answered"]) == ("build", "`go on`")
+    assert not report["visits"][1]["given"]
+
+
+def test_what_nobody_declares_is_made_up_as_it_is_read(walked: Any) -> None:
+    """Lists with two elements, their names and fields, values at any depth."""
+    report = walked("undeclared")
+    assert report["path"] == [
+        "find success",
+        "each_one success",
+        "each_one[sku-1] success",
+        "each_one[sku-2] success",
+    ]
+    assert report["state"] == "succeeded"
 
 
 def test_a_gate_without_an_answer_in_time(walked: Any) -> None:

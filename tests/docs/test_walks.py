@@ -101,4 +101,5 @@ def test_there_is_something_to_walk() -> None:
     """Of every example, and of the pages that show whole files."""
     places = {place.partition(" ")[0].partition(":")[0] for place in WALKS}
     assert {path.stem for path in EXAMPLES.iterdir()} < places
-    assert {"README.md", "docs/steps.md", "docs/language.md"} < places
+    pages = {f"docs/{page}.md" for page in ("advanced", "cookbook", "first-workflow", "language", "steps")}
+    assert {"README.md", *pages} < places

@@ -48,6 +48,11 @@ def test_a_value_is_one_that_the_schema_takes(schema: dict[str, Any]) -> None:
     assert sample(schema) == value
 
 
+def test_something_is_made_up_where_nothing_would_do() -> None:
+    """Null says less than a value."""
+    assert sample({"type": ["null", "boolean"]}) is True
+
+
 def test_elements_differ() -> None:
     """So that an `each` over them can name them."""
     assert sample({"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}) == [
