@@ -137,7 +137,7 @@ def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep 
         authors=bot.history.authors,
         bots=bot.history.bots,
         public=not rows.thread.private,
-        writes=step.workspace == "write" or any(entry.needs & {"write", "intents"} for entry in offered),
+        writes=any(entry.needs & {"write", "intents"} for entry in offered),
         network=any(entry.resource is not None for entry in offered),
         # a step that names a variable of the engine's or a secret holds something that is not everybody's
         secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values()),
