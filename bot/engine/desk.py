@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from bot.engine.around import Place
 from bot.engine.assembly import Bench
 from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.frames import Level
-from bot.engine.grant import environment, own_variables, wants_secrets
+from bot.engine.grant import own_variables
 from bot.engine.graph import End
 from bot.engine.performer import Performer
 from bot.engine.reading import Reading
@@ -146,9 +146,9 @@ class Desk:
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
-                secret = await self._secrets(begun)
-                async with self._place(begun, terms, secret) as place:
-                    around = self._around(begun, terms, secret)
+                foreign = await self._foreign(begun)
+                around = self._around(begun, terms, foreign)
+                async with self._place(begun, terms, around) as place:
                     return await Performer(around, terms).perform(begun, place, seconds)
         except Exception as error:  # noqa: BLE001  # every fault of a step is an outcome, recorded and told
             if isinstance(error, TimeoutError) and limit.expired():
@@ -158,15 +158,18 @@ class Desk:
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
             return Performed(clean(_outcome_of(error, begun), self._t.redact))
 
-    def _around(self, begun: Begun, terms: Terms, secret: Callable[[str], str]) -> Service:
+    def _around(self, begun: Begun, terms: Terms, foreign: bool) -> Service:
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
         client = self._client(begun.rows)
         bench = Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
-        return Service(self._t, self._reading, begun, terms, client, bench, self._reading.role_of(client), secret)
+        thread = begun.rows.thread
+        secret = withheld if foreign else self._t.secrets.of(thread.repository_id, thread.owner_id)
+        role_of = self._reading.role_of(client)
+        return Service(self._t, self._reading, begun, terms, client, bench, role_of, secret, foreign)
 
     @asynccontextmanager
-    async def _place(self, begun: Begun, terms: Terms, secret: Callable[[str], str]) -> AsyncIterator[Place]:
+    async def _place(self, begun: Begun, terms: Terms, around: Service) -> AsyncIterator[Place]:
         rows, step = begun.rows, begun.step
         client = self._client(rows)
         mode = step.workspace
@@ -186,28 +189,22 @@ class Desk:
             if has_commands(step, terms.configuration):
                 folder = await self._files.lay_out(begun)
             own = own_variables(rows, step, workspace, folder)
-            shared = self._environment(terms.configuration.bot.workspace.env)
+            shared = around.environment(terms.configuration.bot.workspace.env)
             attempt = begun.attempt
             values = await self._t.store.read(
                 lambda session: rendering(session, rows, begun.tree, begun.level, step, attempt, terms.configuration)
             )
             resources = {name: one.shown for name, one in terms.configuration.bot.resources.items()}
-            more = {"resources": resources, "secrets": secret_scope(secret)}
+            more = {"resources": resources, "secrets": secret_scope(around.secret)}
             readable = () if folder is None else (folder,)
             yield Place(workspace, {**shared, **own}, {**values, **more}, readable)
 
-    async def _secrets(self, begun: Begun) -> Callable[[str], str]:
-        """What reads this repository's secrets; nothing where the step sees what a stranger's fork holds."""
+    async def _foreign(self, begun: Begun) -> bool:
+        """Whether the step sees what a stranger's fork holds: it gets no secrets and no network."""
         thread, step = begun.rows.thread, begun.step
-        if thread.is_pull_request and step.workspace != "none" and wants_secrets(step):
-            pull = await self._client(begun.rows).pull_request(thread.number)
-            if pull.from_fork:
-                return withheld
-        return self._t.secrets.of(thread.repository_id, thread.owner_id)
-
-    def _environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
-        """Variables as the YAML names them; None is the engine's own of that name, where the operator exports it."""
-        return environment(names, self._t.export_env, self._t.environ)
+        if not thread.is_pull_request or step.workspace == "none":
+            return False
+        return (await self._client(begun.rows).pull_request(thread.number)).from_fork
 
     def _client(self, rows: RunRows) -> RepositoryClient:
         return self._t.github.repository(rows.thread.installation_id, repository_of(rows.thread))

@@ -11,7 +11,6 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Budget, Step
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.node import Node
 from bot.workspace import Workspace, allowed_env
 
 #: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
@@ -42,20 +41,6 @@ def own_variables(rows: RunRows, step: Step, workspace: Workspace, run_folder: P
         "BOT_ISSUE_NUMBER": str(thread.number),
         "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
     }
-
-
-def wants_secrets(step: Step) -> bool:
-    """Whether a step names an operator's secret, itself or through a resource."""
-    nodes = [step, *getattr(step, "inputs", {}).values()]
-    named = (
-        token.path[0] == "secrets"
-        for node in nodes
-        if isinstance(node, Node)
-        for _, template in node.templates()
-        for token in template.references
-    )
-    offered = getattr(step, "offered", ())
-    return step.kind == "connector" or any(entry.resource is not None for entry in offered) or any(named)
 
 
 def environment(

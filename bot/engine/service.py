@@ -39,10 +39,12 @@ class Service:
     role_of: RoleOf
     #: reads an operator's secret for this repository; raises UserError `secret_unavailable`
     secret: Callable[[str], str]
+    #: the checkout is a fork's head
+    foreign: bool = False
 
     @property
     def reach(self) -> Reach:
-        return self.tools.reach
+        return Reach() if self.foreign else self.tools.reach
 
     async def thread(self) -> ThreadSnapshot:
         return await self.reading.thread(self.begun.rows, self.terms, self.client)
@@ -58,7 +60,7 @@ class Service:
         await self.tools.store.write(lambda session: attach(session, begun.attempt.id, prompt, manifest, now))
 
     def environment(self, names: Mapping[str, str | None]) -> dict[str, str]:
-        return environment(names, self.tools.export_env, self.tools.environ)
+        return environment(names, () if self.foreign else self.tools.export_env, self.tools.environ)
 
     def sources(self, policy: WindowPolicy) -> GitHubSources:
         rows = self.begun.rows

@@ -26,7 +26,7 @@ def at(number: int) -> datetime:
 
 @dataclass
 class Fake:
-    """A thread of `total` comments with ids 10, 20, …; every third is sam's. `elsewhere` are other threads' comments."""
+    """A thread of `total` comments with ids 10, 20, …; every third is sam's. `elsewhere` are comments of others."""
 
     total: int
     reads: list[str] = field(default_factory=list)

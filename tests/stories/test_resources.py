@@ -16,8 +16,9 @@ from sqlmodel import col, select
 
 from bot.store import Session
 from bot.store.tables import Attempt, Blob, Outbox
+from bot.workspace import interpreter
 from tests.fake_llm import Reply
-from tests.servers.started import TOKEN, on_loopback
+from tests.servers.started import PROGRAM, TOKEN, VARIABLES, on_loopback
 from tests.stage import Stage, open_stage
 from tests.stories.talking import agent, calls, offered, provider, stage_with, told
 
@@ -111,6 +112,33 @@ async def test_a_fork_s_head_gets_no_secrets(tmp_path: Path) -> None:
         refused, fine = stage.replies(pull.number)
         assert "secret_unavailable" in refused
         assert "fine" in fine
+
+
+async def test_a_fork_s_head_gets_nothing_of_the_engine(tmp_path: Path) -> None:
+    """Neither a variable that the operator exports nor a resource that the operator has opened."""
+    text = """\
+version: 1
+resources: {far: {url: "http://127.0.0.1:9/mcp"}}
+workflows:
+  variable:
+    steps:
+      - {id: use, run: 'echo "got $PROXY"', env: {PROXY: null}, workspace: read}
+  resource:
+    steps:
+      - {id: use, connector: {resource: far, tool: add}, inputs: {a: 1}, workspace: read}
+"""
+    settings = {"environ": {"PROXY": "of the engine"}, "export_env": ("PROXY",), "network": ("127.0.0.1",)}
+    async with open_stage(tmp_path, {".github/bot.yml": text}, **settings) as stage:  # type: ignore[arg-type]  # as named
+        await stage.says("ana", "@bot variable")
+        assert "got of the engine" in stage.replies()[0] or "got [redacted]" in stage.replies()[0]
+        fork = stage.world.fork(stage.repo, "sam")
+        stage.world.write_file(fork, "x.txt", "1\n", "sam", branch="fix")
+        pull = stage.world.open_pull(stage.repo, "sam", "Mend it", head="sam:fix")
+        await stage.says("ana", "@bot variable", pull.number)
+        await stage.says("ana", "@bot resource", pull.number)
+        variable, resource = stage.replies(pull.number)
+        assert "env_not_exported" in variable
+        assert "the operator has not opened" in resource
 
 
 async def test_values_that_are_too_large_for_a_variable(tmp_path: Path) -> None:
@@ -210,7 +238,10 @@ workflows:
           comment: "Told ${{{{ resources.chat.room }}}}."
           webhook:
             resource: chat
-            body: {{room: "${{{{ resources.chat.room }}}}", said: "${{{{ steps.leak.output }}}}", n: "${{{{ issue.number }}}}"}}
+            body:
+              room: "${{{{ resources.chat.room }}}}"
+              said: "${{{{ steps.leak.output }}}}"
+              n: "${{{{ issue.number }}}}"
       - {{id: after, run: 'echo "$ROOM"', env: {{ROOM: "${{{{ resources.chat.room }}}}"}}}}
 """
 
@@ -230,7 +261,7 @@ async def test_a_webhook(tmp_path: Path) -> None:
             ((headers, body),) = came
             assert headers["authorization"] == f"Bearer {SECRET}"
             sent = json.loads(body)
-            assert (sent["room"], sent["n"]) == ("tools", 1)
+            assert (sent["room"], sent["n"]) == ("tools", "1")
             assert SECRET not in sent["said"]
             assert SECRET not in await everything(stage)
 
@@ -284,6 +315,28 @@ async def test_a_resource_that_cannot_be_opened(tmp_path: Path) -> None:
             (said,) = stage.replies()
             assert "`near`" in said
             assert "`sum` failed" in said
+
+
+async def test_a_server_that_is_a_process(tmp_path: Path) -> None:
+    """A command on stdio: its variables reach it, secrets among them, and what it tells of them is redacted."""
+    environ = ", ".join(f"{name}: {json.dumps(value)}" for name, value in VARIABLES.items())
+    command = json.dumps([str(interpreter().program), str(PROGRAM), "stdio"])
+    resources = f"""resources:
+  near: {{command: {command}, env: {{{environ}, TOKEN: "${{{{ secrets.TOKEN }}}}"}}}}
+"""
+    folder = keep_secret(tmp_path, "owner-1", "TOKEN")
+    script = (calls("environment"), calls("echo", value=3), Reply("Told."))
+    with provider(*script) as fake:
+        tools = "[{name: environment, from: near}, {name: echo, from: near}]"
+        async with stage_with(tmp_path, fake, agent(tools, resources), secrets_dir=folder, sandbox="off") as stage:
+            (folder / "owner-1").rename(folder / f"owner-{stage.repo.owner.id}")
+            await stage.says("ana", "@bot helper look")
+            assert stage.replies()[0].startswith("Told."), stage.replies()
+            assert SECRET not in await everything(stage)
+        variables, echoed = told(fake.requests[-1])
+        assert json.loads(variables)["GIVEN"] == "x y"
+        assert json.loads(variables)["TOKEN"] == "[redacted]"
+        assert json.loads(echoed) == {"value": 3, "kind": "int"}
 
 
 @pytest.mark.parametrize("value", ["41", "null"])
