@@ -211,11 +211,7 @@ def _value(schema: Mapping[str, Any]) -> str:
             return "name"
         case {"type": ["string", "null"]}:
             return "text or nothing"
-<<<<<<< HEAD
         case {"type": ["string", "number", "boolean", "array", "null", *_]}:
-=======
-        case {"type": list() as types} if "array" in types:
->>>>>>> f7a1f57 (Docs of plain values; a result of elements begins with their key)
             return "a value or template"
         case {"type": ["string", "number", "boolean"]}:
             return "text, number, `true` or `false`"
