@@ -255,3 +255,12 @@ def test_words_of_other_languages_in_a_file() -> None:
         assert words in found.hint
     found = only("version: 1\nworkflows: {w: {env: {}, steps: [{id: a, run: date}]}}")
     assert "`env` of a step" in found.hint
+
+
+def test_the_type_of_a_result_of_elements() -> None:
+    """What one element declares stands behind its key; what stands at the key is the element's whole result."""
+    fan = "  - {id: f, run: date, each: {over: [1]}, result: {fields: {l: {type: array}, n: {type: number}}}}\n"
+    use = "  - {id: a, uses: used, inputs: {n: '${{ steps.f.result.%s }}'}}"
+    assert findings(HEAD + fan + use % "north.n") == ()
+    assert only(HEAD + fan + use % "north.l").code == "input_type"
+    assert only(HEAD + fan + use % "l").message.endswith("gives object")

@@ -311,3 +311,19 @@ def _json(value: object) -> str:
     import json
 
     return json.dumps(value)
+
+
+def test_a_result_of_elements_begins_with_their_key() -> None:
+    """Behind it stand the declared fields, which are those of one element."""
+    fan = "  - {id: a, run: date, each: {over: [1]}, result: {fields: {n: {type: number}}}}\n"
+    use = "  - {id: b, agent: x, prompt: '${{ steps.a.result.north.%s }}'}\n"
+    assert findings(HEAD + fan + use % "n") == ()
+    found = only(HEAD + fan + use % "m")
+    assert (found.code, found.severity, found.hint) == ("unknown_field", "warning", "expected one of `n`")
+
+
+def test_a_name_of_the_element_is_not_there_where_all_are_asked() -> None:
+    """A list to go over is made once; the name that `as` gives is unknown in it, as `item` is refused."""
+    text, at = marked(HEAD + "  - {id: a, run: date, each: {over: ['^${{ one }}'], as: one}}\n")
+    found = only(text)
+    assert (found.code, place(found)) == ("namespace", at)
