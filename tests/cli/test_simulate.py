@@ -84,7 +84,7 @@ workflows:
       - {id: second, agent: writer, prompt: "${{ steps.first.exit_code }}"}
   undeclared:
     steps:
-      - {id: find, run: ./find}
+      - {id: find, run: ./find, env: {TOKEN: "${{ secrets.TOKEN }}"}}
       - id: each_one
         each: {over: "${{ steps.find.result.items }}", as: thing, key: sku}
         agent: writer
