@@ -378,6 +378,9 @@ def test_a_review_is_held_against_its_form(threadsmith: Threadsmith, repository:
     said = threadsmith("simulate", "review", "--config", repository)
     assert "review_findings: findings[0]: expected an object" in said.out
     assert "not computed here: change\n" in said.out  # the file is the repository's own
+    report = json.loads(threadsmith("simulate", "review", "--config", repository, "--format", "json").out)
+    (blocks,) = [one for one in report["visits"][0]["prompt"]["blocks"] if one["kind"] == "input"]
+    assert (blocks["count"], blocks["bytes"] > 1600) == (2, True)
     (tmp_path / "a.yml").write_text("read: {result: {found: [{path: a.py, line: 1, body: wrong}]}}")
     said = threadsmith("simulate", "review", "--config", repository, "--answers", tmp_path / "a.yml")
     assert said.out.endswith("review: succeeded\n")
