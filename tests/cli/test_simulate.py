@@ -24,7 +24,7 @@ workflows:
       - id: plan
         agent: writer
         prompt: "Plan for ${{ params.base }}: ${{ trigger.text }}"
-        inputs: {log: {exec: "touch /tmp/threadsmith-was-here && git log"}, word: {value: said}}
+        inputs: {log: {exec: "touch TRACE && git log"}, word: {value: said}}
         result:
           fields:
             risk: {type: enum, options: [low, high], required: true}
@@ -84,7 +84,7 @@ workflows:
       - {id: second, agent: writer, prompt: "${{ steps.first.exit_code }}"}
   undeclared:
     steps:
-      - {id: find, run: ./find}
+      - {id: find, run: ./find, env: {TOKEN: "${{ secrets.TOKEN }}"}}
       - id: each_one
         each: {over: "${{ steps.find.result.items }}", as: thing, key: sku}
         agent: writer
@@ -97,9 +97,9 @@ workflows:
 
 
 @pytest.fixture
-def configured(repository: Path) -> Path:
-    """A repository with workflows of every sort."""
-    (repository / ".github" / "bot.yml").write_text(BOT_YML)
+def configured(repository: Path, tmp_path: Path) -> Path:
+    """A repository with workflows of every sort; a command that ran would leave `trace`."""
+    (repository / ".github" / "bot.yml").write_text(BOT_YML.replace("TRACE", str(tmp_path / "trace")))
     return repository
 
 
@@ -140,12 +140,10 @@ def test_a_walk_without_answers_takes_what_fits(walked: Any) -> None:
     assert tell["warnings"] == ["`steps.approve.output` has no value; it stays as written"]
 
 
-def test_nothing_is_called(walked: Any) -> None:
+def test_nothing_is_called(walked: Any, tmp_path: Path) -> None:
     """Neither commands of inputs nor those of steps."""
-    trace = Path("/tmp/threadsmith-was-here")
-    assert not trace.exists()
     walked("main")
-    assert not trace.exists()
+    assert not (tmp_path / "trace").exists()
 
 
 def test_prompts_have_their_real_sizes(walked: Any, configured: Path, tmp_path: Path) -> None:
@@ -378,6 +376,9 @@ def test_a_review_is_held_against_its_form(threadsmith: Threadsmith, repository:
     said = threadsmith("simulate", "review", "--config", repository)
     assert "review_findings: findings[0]: expected an object" in said.out
     assert "not computed here: change\n" in said.out  # the file is the repository's own
+    report = json.loads(threadsmith("simulate", "review", "--config", repository, "--format", "json").out)
+    (blocks,) = [one for one in report["visits"][0]["prompt"]["blocks"] if one["kind"] == "input"]
+    assert (blocks["count"], blocks["bytes"] > 1600) == (2, True)
     (tmp_path / "a.yml").write_text("read: {result: {found: [{path: a.py, line: 1, body: wrong}]}}")
     said = threadsmith("simulate", "review", "--config", repository, "--answers", tmp_path / "a.yml")
     assert said.out.endswith("review: succeeded\n")
