@@ -211,7 +211,7 @@ def _value(schema: Mapping[str, Any]) -> str:
             return "name"
         case {"type": ["string", "null"]}:
             return "text or nothing"
-        case {"type": ["string", "number", "boolean", "array", "null"]}:
+        case {"type": ["string", "number", "boolean", "array", "null", *_]}:
             return "a value or template"
         case {"type": ["string", "number", "boolean"]}:
             return "text, number, `true` or `false`"
