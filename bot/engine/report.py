@@ -264,6 +264,9 @@ def _who(gate: Gate, bot: BotFile, requester: str) -> str:
 
 
 def _then(gate: Gate, option: str, none: str) -> str:
+    """What follows where nobody answers; `option` and `none` are words for a step that asks."""
+    if gate.kind == "approval":
+        return "the call does not run" if gate.state is GateState.OPEN else "the call did not run"
     label = gate.options.get("on_timeout")
     return f"{inline_code(label)} {option}" if label else none
 
@@ -286,15 +289,15 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     usage = Usage()
     for each in rows.attempts:
         usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
-    manifest = attempt.manifest if attempt is not None else None
+    # inputs of a command or body are on record, and no model saw them
+    manifest = attempt.manifest if attempt is not None and attempt.kind not in ("run", "code") else None
     return Footer(
         run=rows.run.number,
         name=rows.run.workflow,
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         usage=usage,
-        # inputs of a command are on record, and no model saw them
-        saw=Saw.of(Manifest.model_validate(manifest)) if manifest and manifest.get("blocks") else None,
+        saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
     )
 
 

@@ -154,7 +154,7 @@ async def test_markdown_is_not_fenced_and_an_answers_footer_says_what_was_seen(s
         ),
         (
             Failed("input_failed", "`facts` exited with 2"),
-            ["failed: `input_failed` `facts` exited with 2** (required, so the model was not called)."],
+            ["failed: `input_failed` `facts` exited with 2** (required, so the command did not run)."],
         ),
     ],
 )
