@@ -16,6 +16,8 @@ from tests.cli.conftest import Threadsmith
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {
+    "simulate": ("--answers", "--param", "--input"),
+    "schema": ("bot", "workflow"),
     "demo": ("--once", "--port"),
     "serve": ("--host", "--port"),
     "doctor": ("[path]",),

@@ -172,4 +172,5 @@ def _attempt(session: Session, run: Run, number: int, manifest: dict[str, object
         number=number,
         started_at=NOW,
         manifest=manifest,
+        prompt_blob=None if manifest is None else snapshots.put_blob(session, b"a prompt", NOW),
     )

@@ -44,7 +44,14 @@ async def sandbox() -> Sandbox:
 @pytest.fixture
 def place(tmp_path: Path, sandbox: Sandbox) -> Place:
     """All that any tool needs."""
-    return Place(tmp_path, sandbox, {"GREETING": "hello"}, 20.0, Thread(), ("triage", "implement"))
+    return Place(
+        tmp_path,
+        sandbox,
+        {"GREETING": "hello"},
+        timeout_max=20.0,
+        thread=Thread(),
+        names=("triage", "implement"),
+    )
 
 
 def foreign_tool(**more: Any) -> ToolEntry:
