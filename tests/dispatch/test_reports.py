@@ -11,7 +11,7 @@ from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.model.context import CommentRecord, Manifest
 from bot.model.state import RunState
-from bot.store import Session, Store, dispatches, runs
+from bot.store import Session, Store, dispatches, runs, snapshots
 from bot.store.tables import Attempt, Run
 from tests import rows
 from tests.dispatch.scene import acceptance, configured, event
