@@ -266,6 +266,7 @@ def test_used_workflows_and_branches_have_names_of_their_own(walked: Any) -> Non
         "last_word skipped",
     ]
     assert [one["name"] for one in report["visits"] if one["given"]] == ["inner/word", "two[right]"]
+    assert report["unreached"] == []
     assert report["visits"][-1]["why"] == "skipped: its `when` is false"
     assert "`steps.both.result.left.none` has no value" in report["visits"][-1]["warnings"][0]
 

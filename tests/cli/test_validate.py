@@ -146,6 +146,8 @@ def test_a_path_may_be_any_of_its_configuration_files_and_folders(threadsmith: T
     for path in (folder / "look.yml", folder, folder.parent):
         said = threadsmith("validate", path)
         assert (said.code, said.out.startswith(told)) == (3, True), said.out
+    (folder / "look.yml").write_text("steps: [{id: look, agent: helper}]\n")
+    assert threadsmith("validate", folder / "look.yml").code == 0  # `bot.yml` has the agent
 
 
 def test_one_workflow_by_itself(threadsmith: Threadsmith, tmp_path: Path) -> None:
