@@ -14,7 +14,7 @@ from typing import Any
 from bot import publish
 from bot.dispatch import configuration, inputs, quota
 from bot.dispatch.acceptance import issue_values
-from bot.dispatch.authorise import Denied, Later, Rules, authorise
+from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.intake import Parts
 from bot.dispatch.pinning import comment_of
 from bot.dispatch.pins import say_index
@@ -22,6 +22,7 @@ from bot.dispatch.roles import AskedRoles
 from bot.errors import Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.codec import comment_to_json
+from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.model.thread import Account, Comment, Repository
@@ -132,7 +133,7 @@ class ThreadIntents:
             raise await self._refused(act, asking, "the configuration cannot be used", "configuration")
         if usable.workflow_for(name) is None:
             raise await self._refused(act, asking, "there is nothing of that name any more", "unknown_workflow")
-        await self._authorised(act, asking, usable, repository, client)
+        role = await self._authorised(act, asking, usable, repository, client)
         issue = await client.issue(act.thread.number)
         signed = self._signed(usable, name, wanted.get("params") or {})
         if isinstance(signed, str):
@@ -158,7 +159,7 @@ class ThreadIntents:
                 snapshot_id=snapshot.id,
                 actor_id=parent.actor_id,
                 actor=parent.actor,
-                actor_role=parent.actor_role,
+                actor_role=str(role or ""),
                 comment_id=parent.comment_id,
                 comment_count=issue.comment_count,
                 request=request,
@@ -184,8 +185,8 @@ class ThreadIntents:
 
     async def _authorised(
         self, act: Act, asking: _Asking, usable: Configuration, repository: Repository, client: RepositoryClient
-    ) -> None:
-        """The role of whoever is at the root of the chain, for this workflow, now. Raises Undone or Transient."""
+    ) -> Role | None:
+        """The role, now, of whoever is at the root of the chain; None for another bot. Raises Undone or Transient."""
         parent = asking.dispatch
         # another bot was admitted by its id and has no role
         actor = Account(parent.actor_id, parent.actor, "User" if parent.actor_role else "Bot")
@@ -198,6 +199,8 @@ class ThreadIntents:
                 raise await self._refused(act, asking, reason, "role")
             case Later(not_before=at, reason=reason):
                 raise Transient(reason, max(1.0, (at - now).total_seconds()))
+            case Allowed(role=role):
+                return role
 
     def _signed(self, usable: Configuration, name: str, given: Mapping[str, Any]) -> inputs.Signed | str:
         """What it is given, as a request's words would be; in words where it does not fit."""

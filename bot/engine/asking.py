@@ -18,7 +18,7 @@ from bot.errors import UserError
 from bot.model.context import Context, Manifest
 from bot.model.ident import compact
 from bot.model.outcome import Faulted, Outcome, Wait
-from bot.model.state import GateState
+from bot.model.state import AttemptState, GateState
 from bot.runners import Call, Limits, Tool, ToolAnswer, awaiting
 from bot.runners.mcp import open_resource
 from bot.steps import classified, perform_agent
@@ -115,7 +115,13 @@ class Asking:
                 said = True
             (asked, *_) = awaiting(kept)
             return context, kept, {asked.id: said}
-        faulted = next((each for each in reversed(self._begun.level.attempts[:-1]) if each.step == self._step.id), None)
+        # one that was interrupted has left nothing: what the attempt before it had kept is still the newest
+        earlier = (
+            each
+            for each in reversed(self._begun.level.attempts[:-1])
+            if each.step == self._step.id and each.state is not AttemptState.INTERRUPTED
+        )
+        faulted = next(earlier, None)
         if faulted is None or faulted.iteration != self._begun.attempt.iteration or "kept" not in faulted.streams:
             return None
         context, kept = _unpacked(await self._around.blob(faulted.streams["kept"]))

@@ -69,11 +69,14 @@ class ThreadComments:
             return CommentPage("There is no such comment in this thread.", 0, None)
         found = await self._read(Anchor(comment.id, comment.created_at, anchor.arrived), count, position)
         selection = await self._selected(found, replace(self._policy, count=count))
+        # comments further back are not looked at, so that whoever writes much costs little, and hides nothing
+        looked = [message.id for message in found.messages if message.out != "beyond window"]
+        more = not found.complete or len(looked) < len(found.messages)
         if not selection.comments:
-            return CommentPage("", 0, None)
+            return CommentPage("", 0, looked[0] if more and looked and looked[0] < before else None)
         text = fence_value(self._nonce_key, "comments", "thread", "untrusted", comments_text(selection).text)
         oldest = selection.comments[0].message.id
-        older = oldest if len(selection.comments) == count or not found.complete else None
+        older = oldest if len(selection.comments) == count or more else None
         return CommentPage(text, len(selection.comments), older)
 
     async def objection(self, what: Literal["pin", "unpin"], comment_id: int) -> str:

@@ -30,10 +30,12 @@ class Fake:
 
     total: int
     reads: list[str] = field(default_factory=list)
+    #: from this number on all are sam's
+    only_sam_from: int = 1_000_000
     elsewhere: tuple[int, ...] = (7,)
 
     def made(self, number: int) -> Comment:
-        author = SAM if number % 3 == 0 else ANA
+        author = SAM if number % 3 == 0 or number >= self.only_sam_from else ANA
         return Comment(number * 10, author, f"comment number {number}", at(number), at(number))
 
     async def issue(self, number: int) -> Issue:
@@ -139,6 +141,23 @@ async def test_the_rules_of_the_window_hold() -> None:
     numbers = shown(page.text)
     assert len(numbers) == 10
     assert not [one for one in numbers if one % 3 == 0]
+
+
+async def test_many_that_may_not_be_shown_do_not_end_the_thread() -> None:
+    """Whoever writes much hides nothing: the tool is led on to what stands before, also where a page is not full."""
+    policy = WindowPolicy(count=2, authors="writers", bots="roster", public=True, secrets=False, asked_by=Role.WRITE)
+    tool = comments(Fake(1000, only_sam_from=301), policy)
+    before, seen, pages = 9990, list[int](), 0
+    while True:
+        page = await tool.page(before, 40)
+        seen = shown(page.text) + seen
+        pages += 1
+        if page.older is None:
+            break
+        assert page.older < before
+        before = page.older
+    assert seen == [one for one in range(1, 301) if one % 3]
+    assert pages <= 20
 
 
 async def test_a_comment_that_is_not_there() -> None:

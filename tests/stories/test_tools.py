@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from sqlmodel import col, select
 
 from bot.store import Session, runs
@@ -291,3 +292,49 @@ async def test_nobody_answers(tmp_path: Path) -> None:
             assert stage.replies()[-1].startswith("Then not."), stage.replies()
             assert "nobody answered in time" in told(fake.requests[-1])[0]
             assert stage.world.issue(stage.repo, 1).labels == []
+
+
+ONCE = """\
+  second: {model: "demo:echo", prompt: You repeat.}
+limits: {per_actor_day: {dispatches: 2}}
+"""
+
+
+async def test_a_dispatch_counts_for_its_person(tmp_path: Path) -> None:
+    """The limit of a day holds for the one at the root of the chain, and is told once."""
+    ask = Reply("", tools=tuple(Tool("dispatch", {"workflow": "second", "request": word}) for word in ("a", "b", "c")))
+    with provider(ask, Reply("Asked.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]", ONCE)) as stage:
+            await stage.says("ana", "@bot helper go")
+            refused = [reply for reply in stage.replies() if "was not started" in reply]
+            assert len(refused) == 1
+            assert "`limits.per_actor_day`" in refused[0]
+            # the answer, one repetition, and the refusal
+            assert len(stage.replies()) == 3
+
+
+TYPED = """\
+workflows:
+  sized:
+    params: {base: main}
+    inputs: {size: {type: number, max: 9}}
+    steps:
+      - {id: it, run: 'echo "$SIZE of $BASE"', env: {SIZE: "${{ inputs.size }}", BASE: "${{ params.base }}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"size": "3", "base": "dev"}, "3 of dev"),
+        ({"size": "30"}, "`range`"),
+        ({"size": "3", "colour": "red"}, "has no param or input `colour`"),
+    ],
+)
+async def test_a_dispatch_is_given_values(tmp_path: Path, given: dict[str, str], words: str) -> None:
+    """They are held against what the workflow declares, as those of a comment are."""
+    with provider(calls("dispatch", workflow="sized", params=given), Reply("Asked.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]", TYPED)) as stage:
+            await stage.says("ana", "@bot helper go")
+            assert any(words in reply for reply in stage.replies()), stage.replies()
+            assert len(stage.replies()) == 2

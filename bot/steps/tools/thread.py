@@ -48,6 +48,8 @@ class ThreadAccess(Protocol):
 async def read_thread(thread: ThreadAccess, arguments: dict[str, Any]) -> ToolAnswer:
     """A page of older comments, and where to go on."""
     page = await thread.page(arguments.get("before"), int(arguments.get("count", COUNT)))
+    if not page.count and page.older is not None:
+        return ToolAnswer(f"[none that you may see; older ones: call again with before {page.older}]")
     if not page.count:
         return ToolAnswer("[there are no older comments]")
     more = "[the thread begins here]" if page.older is None else f"[older ones: call again with before {page.older}]"
