@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.engine import gates, limits
-from bot.engine.ending import finish
+from bot.engine.ending import finish, withdraw
 from bot.engine.evidence import exported
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import End, Start
@@ -105,6 +105,9 @@ class Advancing:
 
     def _moved(self, tree: Tree, ledger: Ledger, found: Survey) -> bool:
         """Apply one of each; another reading of the rows follows."""
+        if found.overdue:
+            self._overdue(tree, *found.overdue[0])
+            return True
         if found.joins:
             self._join(tree, ledger, found.joins[0])
             return True
@@ -212,7 +215,7 @@ class Advancing:
             assert isinstance(step, (AskStep, WaitStep))
             outcome = gates.with_writes(gates.came_to(step, gate), step.writes)
         assert not isinstance(outcome, Wait)
-        self._ledger(tree).settle(level, step, attempt, outcome, said=gates.reason_of(outcome))
+        self._ledger(tree).settle(level, step, attempt, outcome, said=gates.reason_of(gate))
         self._session.flush()
         self._said(level, step, attempt)
 
@@ -244,6 +247,21 @@ class Advancing:
         if not level.deferred:
             self._say_inner(join)
         self._said(level, step, attempt)
+
+    def _overdue(self, tree: Tree, level: Level, attempt: Attempt) -> None:
+        """The time of a step is over while people or events are waited for in it."""
+        step = level.step(attempt.step)
+        assert isinstance(step, WorkingStep)
+        inside = {frame.frame.id for one in level.children.get(attempt.id, ()) for frame in (one, *one.below())}
+        openers = {one.id: one for one in self._rows.attempts}
+        for gate in withdraw(self._session, self._rows, self._now, frames=inside):
+            if gate.kind in ("answer", "approval"):
+                asking = openers[gate.attempt_id]
+                self._terms.ask(self._session, self._rows, tree.level(asking), asking, gate)
+        message = f"it did not end within {step.own_timeout:g} s"
+        hint = f"Raise `timeout` in `{step.mark}`."
+        self._ledger(tree).settle(level, step, attempt, Failed("timeout", message, hint))
+        self._session.flush()
 
     # -- what is said -------------------------------------------------------------------------------------------------
 
@@ -286,6 +304,6 @@ class Advancing:
         if found.running or self._begun:
             return
         if found.waiting:
-            runs.wait(self._session, self._rows.run, found.wake)
+            runs.wait(self._session, self._rows.run, self._now, found.wake)
         else:
             runs.release(self._session, self._rows.run, self._now, found.wake)

@@ -139,7 +139,8 @@ class Desk:
         run_ends = False
         seconds = begun.step.timeout if begun.seconds is None else min(begun.step.timeout, begun.seconds)
         if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
-            passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds()
+            run = begun.rows.run
+            passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds() - run.waited
             remaining = max(0.0, terms.budget.minutes * 60 - passed)
             run_ends = remaining < seconds
             seconds = min(seconds, remaining)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from bot.engine.graph import End
@@ -10,7 +11,7 @@ from bot.model.state import AttemptState, DispatchState, GateState, RunState, fo
 from bot.store import Session
 from bot.store.database import ring
 from bot.store.runs import RunRows
-from bot.store.tables import Dispatch
+from bot.store.tables import Dispatch, Gate
 
 
 def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -> None:
@@ -19,15 +20,7 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     run.state = follow(run.state, end.state)
     run.reason, run.ended_at = end.reason, now
     run.lease_owner = run.lease_until = None
-    for attempt in rows.attempts:
-        if attempt.state is AttemptState.WAITING:
-            attempt.state = follow(attempt.state, AttemptState.CANCELLED)
-            attempt.ended_at = now
-            session.add(attempt)
-    for gate in rows.gates:
-        if gate.state is GateState.OPEN:
-            gate.state = follow(gate.state, GateState.CANCELLED)
-            session.add(gate)
+    withdraw(session, rows, now)
     dispatch = session.get_one(Dispatch, run.dispatch_id)
     if dispatch.state is DispatchState.QUEUED:
         dispatch.state = follow(dispatch.state, DispatchState.STARTED)
@@ -38,3 +31,19 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     session.flush()
     say(session, rows, end)
     ring(session, "queue")
+
+
+def withdraw(session: Session, rows: RunRows, now: datetime, frames: Collection[str] | None = None) -> list[Gate]:
+    """Nobody waits any more: not in the whole run, or not in these frames. The gates that were open."""
+    open_gates: list[Gate] = []
+    for attempt in rows.attempts:
+        if attempt.state is not AttemptState.WAITING or (frames is not None and attempt.frame_id not in frames):
+            continue
+        attempt.state = follow(attempt.state, AttemptState.CANCELLED)
+        attempt.ended_at = now
+        session.add(attempt)
+        open_gates.extend(one for one in rows.gates if one.attempt_id == attempt.id and one.state is GateState.OPEN)
+    for gate in open_gates:
+        gate.state = follow(gate.state, GateState.CANCELLED)
+        session.add(gate)
+    return open_gates

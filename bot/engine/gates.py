@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.engine.values import LABEL
+from bot.engine.values import LABEL, normal
 from bot.errors import UserError
 from bot.model.ident import compact, digest
 from bot.model.outcome import Done, Failed, Outcome, Question, Wait
@@ -107,6 +107,11 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
     if label == REJECT and not step.options:
         message = f"{by or 'nobody'} said no" + (f": {answer['text']}" if answer.get("text") else "")
         return Failed("rejected", message, "", output=output, writes={LABEL: REJECT})
+    if answer.get("answers"):
+        by_question = {normal(answer["questions"].get(key, key)): value for key, value in answer["answers"].items()}
+        writes = {"interview_answers": compact({**by_question, **answer["answers"]})}
+        more = {"human_response": answer["text"]} if answer.get("text") else {}
+        return Done(output=output, result=answer["answers"], writes={**writes, **more})
     return Done(output=output, result={key: value for key, value in answer.items() if key not in _RECORDED})
 
 
@@ -114,18 +119,16 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else compact(value)
 
 
-def reason_of(outcome: Outcome) -> str:
+def reason_of(gate: Gate) -> str:
     """What a person said with an answer, for those who shall do better."""
-    if isinstance(outcome, Done) and isinstance(outcome.result, dict):
-        return str(outcome.result.get("text") or "")
-    return ""
+    return str((gate.answer or {}).get("text") or "")
 
 
 def with_writes(outcome: Outcome, writes: tuple[str, ...]) -> Outcome:
     """A form's answers as keys of the run context."""
     if not writes or not isinstance(outcome, Done):
         return outcome
-    answers = outcome.result.get("answers", {}) if isinstance(outcome.result, dict) else {}
+    answers = outcome.result if isinstance(outcome.result, dict) else {}
     given = {key: answers[key] for key in writes if key in answers}
     texts = {key: _text(value) for key, value in given.items()}
     lacking = [key for key in writes if key not in texts]

@@ -25,7 +25,8 @@ def bound(session: Session, rows: RunRows, terms: Terms, step: str, now: datetim
         reason = f"the instance's ceiling of ${terms.usd_day:g} in 24 hours is reached"
         return End(RunState.BUDGET_EXCEEDED, step, reason)
     if terms.budget.minutes is not None and rows.run.started_at is not None:
-        until = rows.run.started_at + timedelta(minutes=terms.budget.minutes)
+        # the time of people is not the run's
+        until = rows.run.started_at + timedelta(seconds=rows.run.waited, minutes=terms.budget.minutes)
         if now >= until:
             return End(RunState.TIMED_OUT, step, f"its {terms.budget.minutes:g} minutes are over")
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import Busy, End, Next, Start, ready
@@ -47,6 +47,8 @@ class Survey:
     starts: list[tuple[Level, Start]] = field(default_factory=list)
     joins: list[Join] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
+    #: attempts whose time is over while something is waited for in them
+    overdue: list[tuple[Level, Attempt]] = field(default_factory=list)
     running: int = 0
     waiting: bool = False
     wake: datetime | None = None
@@ -106,6 +108,7 @@ class _Surveyor:
             opened = opened[-1:]  # the repetition under way
         at_once = each.concurrency if each is not None else len(opened)
         stops = each is not None and each.on_error == "fail"
+        running = self._found.running
         ends: list[tuple[Level, End]] = []
         under_way, failed = 0, False
         for child in opened:
@@ -124,6 +127,11 @@ class _Surveyor:
                 break
             following = self._visit(child)
             under_way += 1
+        if under_way and each is None and step.own_timeout is not None:
+            deadline = attempt.started_at + timedelta(seconds=step.own_timeout)
+            self._found.wait_until(deadline)
+            if deadline <= self._now and self._found.running == running:
+                self._found.overdue.append((level, attempt))
         if not under_way:
             order = {id(child): place for place, child in enumerate(opened)}
             ends.sort(key=lambda pair: order[id(pair[0])])

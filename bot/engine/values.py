@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bot.model.ident import compact
 from bot.model.outcome import Done, Failed
 from bot.store.tables import Value
 from bot.workflows import Step
@@ -65,17 +64,13 @@ def written(step: Step, outcome: Done | Failed, state: str) -> dict[str, str]:
 
 
 def answered(outcome: Done | Failed) -> dict[str, str]:
-    """What an answer to a gate puts into the run context: its label, free text, a form's answers by id and question."""
+    """What an answer to a gate puts into the run context beside its `writes`: its label and free text."""
     if not isinstance(outcome, Done) or not isinstance(outcome.result, dict):
         return {LABEL: outcome.writes.get(LABEL, "")}
-    answer = outcome.result
-    values = {LABEL: answer.get("answer") or ""}
-    if answer.get("text"):
-        values["human_response"] = answer["text"]
-    if answer.get("answers"):
-        by_question = {normal(question): answer["answers"].get(key) for key, question in answer["questions"].items()}
-        values["interview_answers"] = compact({**by_question, **answer["answers"]})
-    return values
+    label, text = outcome.result.get("answer"), outcome.result.get("text")
+    if outcome.writes.get("interview_answers"):  # a form's ids are its author's
+        return {LABEL: ""}
+    return {LABEL: label or "", **({"human_response": text} if text else {})}
 
 
 def normal(question: str) -> str:

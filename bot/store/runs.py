@@ -82,6 +82,9 @@ def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str 
     run.lease_until = now + lease
     run.not_before = None
     run.started_at = run.started_at or now
+    if run.waiting_since is not None:
+        run.waited += max(0.0, (now - run.waiting_since).total_seconds())
+        run.waiting_since = None
     session.add(run)
     return run.id
 
@@ -204,11 +207,11 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
     return taken
 
 
-def wait(session: Session, run: Run, until: datetime | None) -> None:
+def wait(session: Session, run: Run, now: datetime, until: datetime | None) -> None:
     """Put a run away until somebody or something answers, or until a time. It holds no worker, lease or turn."""
     run.state = follow(run.state, RunState.WAITING)
     run.lease_owner = run.lease_until = None
-    run.not_before = until
+    run.not_before, run.waiting_since = until, now
     session.add(run)
     ring(session, "queue")
 

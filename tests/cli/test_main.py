@@ -22,8 +22,6 @@ COMMANDS = {
     "serve": ("--host", "--port"),
     "doctor": ("[path]",),
     "validate": ("--format", "json", "github"),
-    "simulate": ("--config", "--thread", "--answers", "--param", "--input", "json"),
-    "schema": ("bot", "workflow"),
     "run": ("--thread", "--config", "--param", "--dry-run"),
     "prompt": ("--manifest",),
     "runs": ("--limit", "--follow"),

@@ -10,6 +10,7 @@ from bot.errors import UserError
 from bot.model.outcome import Done
 from bot.model.state import AttemptState, GateState, RunState
 from bot.store import Store
+from bot.workflows import Budget
 from tests.engine.play import Play, open_gate
 from tests.rows import NOW
 
@@ -159,3 +160,44 @@ async def test_a_wait_for_what_does_not_happen(store: Store) -> None:
     await play.claim(after=3600)
     await play.go()
     assert play.end == "failed w failed: wait_timed_out"
+
+
+async def test_the_time_of_people_is_not_the_runs(store: Store) -> None:
+    """A gate may stay open longer than the run has minutes."""
+    steps = "- {id: plan, agent: writer, prompt: p}\n- {id: ok, ask: Fine?, timeout: 3d}\n- {id: build, run: x}"
+    play = await Play.of(store, steps, budget=Budget(minutes=60))
+    await play.go()
+    play.now += timedelta(days=1)
+    await play.answer(answer="approve")
+    assert play.end == "succeeded"
+
+
+async def test_a_groups_time_ends_while_it_waits(store: Store) -> None:
+    """Its gate is withdrawn, and the step fails."""
+    steps = """
+- id: group
+  timeout: 1h
+  steps: [{id: ok, ask: Fine?, timeout: 3d}]
+- {id: after, run: x}
+"""
+    play = await (await Play.of(store, steps)).go()
+    assert (await play.case.run()).not_before == NOW + timedelta(hours=1)
+    await play.claim(after=3600)
+    await play.go()
+    assert play.end == "failed group failed: timeout"
+    assert open_gates(await play.case.rows()) == []
+    assert [line for line in await play.ledger() if "ok" in line] == ["/group#1/ok cancelled"]
+
+
+async def test_a_forms_answers_are_its_result(store: Store) -> None:
+    """By the ids of its questions."""
+    steps = """
+- id: form
+  ask: Some things
+  questions: [{id: size, question: How big?, type: number}]
+- {id: after, when: "steps.form.result.size > 5", run: echo}
+"""
+    play = await (await Play.of(store, steps)).go()
+    await play.answer(answers={"size": 7})
+    assert await play.result("form") == {"size": 7}
+    assert "after" in play.started

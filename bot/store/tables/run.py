@@ -43,6 +43,9 @@ class Run(SQLModel, table=True):
     thread_blob: str | None = None
     queued_at: datetime = instant()
     started_at: datetime | None = moment()
+    #: seconds that it waited for people or events since it started, and since when it does so now
+    waited: float = 0.0
+    waiting_since: datetime | None = moment()
     ended_at: datetime | None = moment()
 
 

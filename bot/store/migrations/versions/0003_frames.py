@@ -8,6 +8,9 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
+    with op.batch_alter_table("run") as table:
+        table.add_column(sa.Column("waited", sa.Float(), nullable=False, server_default="0"))
+        table.add_column(sa.Column("waiting_since", sa.DateTime(timezone=True), nullable=True))
     with op.batch_alter_table("frame") as table:
         table.add_column(sa.Column("attempt_id", sa.String(), nullable=True))
         table.add_column(sa.Column("place", sa.Integer(), nullable=False, server_default="0"))
