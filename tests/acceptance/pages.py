@@ -75,10 +75,15 @@ def configured(steps: str, files: Mapping[str, str] = NONE, **more: str) -> Conf
 
 
 async def playing(
-    store: Store, steps: str, script: Script | None = None, files: Mapping[str, str] = NONE, **more: str
+    store: Store,
+    steps: str,
+    script: Script | None = None,
+    files: Mapping[str, str] = NONE,
+    guid: str = "g",
+    **more: str,
 ) -> Play:
     """A run of a page with scripted outcomes, before its first step."""
-    return Play(await open_case(store, page(steps, **more), beside=files), dict(script or {}))
+    return Play(await open_case(store, page(steps, **more), beside=files, guid=guid), dict(script or {}))
 
 
 async def played(
