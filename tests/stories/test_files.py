@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from sqlmodel import col, select
 
+from bot.demo.server import LookAlikeServer
 from bot.model.state import RunState
 from bot.store import Session
 from bot.store.tables import Attempt, Dispatch, Frame, Run
 from bot.workspace.staging import FILE_BYTES_MAX
-from tests.stage import open_stage
+from tests.restarts import Scene, at_rest, until
+from tests.stage import make_world, open_stage
 
 BOT_YML = """\
 version: 1
@@ -97,6 +100,36 @@ async def test_an_attachment_in_a_private_repository(tmp_path: Path) -> None:
         await stage.settle()
         assert "a,1\n" in stage.replies()[0]
         assert "a,1\n" in stage.replies(issue.number)[0]
+
+
+WAITS = """\
+version: 1
+workflows:
+  waits:
+    inputs: {spec: {type: file}}
+    steps:
+      - {id: sure, ask: Sure?, who: {dashboard: true}}
+      - {id: read, run: 'cat "$SPEC"', workspace: read, env: {SPEC: "${{ inputs.spec }}"}}
+"""
+
+
+async def test_another_machine_is_given_the_same_bytes(tmp_path: Path) -> None:
+    """While it waits the file changes and the disk is lost; what was given stays what it was."""
+    world, _, app, _ = make_world(tmp_path / "github", {".github/bot.yml": WAITS, "b.txt": "first\n"})
+    async with LookAlikeServer(world):
+        here = Scene(world, app, tmp_path)
+        async with here.bot() as (bot, _):
+            world.comment("acme/widgets", 1, "ana", "@bot waits spec=b.txt")
+            await until(lambda: all(made.attempts for made in world.deliveries))
+            await at_rest(bot)
+        world.write_file("acme/widgets", "b.txt", "second\n", "meg", "Change it")
+        shutil.rmtree(tmp_path / "data" / "work" / "runs")
+        async with here.bot() as (bot, client):
+            (gate,) = (await client.get("/api/gates", params={"state": "open"})).json()["items"]
+            answer = {"answer": "approve"}
+            assert (await client.post(f"/api/gates/{gate['id']}/answer", json=answer)).status_code == 200
+            await at_rest(bot)
+            assert "first" in here.replies()[-1]
 
 
 USES = """\

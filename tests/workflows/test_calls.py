@@ -144,16 +144,16 @@ def test_a_fault_of_a_body_has_its_line_in_the_block() -> None:
     """Line and column inside of the block, as the author sees them."""
     body = "  - id: a\n    code: |\n      found = 1\n      if found:\n        return (found\n"
     found = only(HEAD + body)
-    assert (found.code, place(found)) == ("code", (22, 16))
+    assert (found.code, place(found)) == ("code", (24, 16))
     folded = '  - {id: a, code: "x = 1\\nreturn )"}\n'
-    assert place(only(HEAD + folded)) == (18, 19)
+    assert place(only(HEAD + folded)) == (20, 19)
 
 
 def test_a_condition_in_a_block_has_its_place() -> None:
     """The same for conditions that are written as a block."""
     text = "  - id: a\n    run: date\n    when: |\n      outcome == 'x' &&\n      ctx.none == ''\n"
     found = only(HEAD + text)
-    assert (found.code, place(found)) == ("context_key", (22, 7))
+    assert (found.code, place(found)) == ("context_key", (24, 7))
 
 
 EXPORTS = [
