@@ -210,3 +210,9 @@ def test_fields_of_a_file(text: str, holds: bool) -> None:
     before = dict(inputs)
     assert bool(parsed(text).evaluate({"inputs": inputs})) is holds
     assert inputs == before, "the scope is nobody's to change"
+
+
+def test_a_list_and_its_element() -> None:
+    """Both may stand in one expression: the element is in the list already."""
+    scope = {"steps": {"a": {"result": {"l": ["x", "y"]}}}}
+    assert parsed("size(steps.a.result.l) == 2 && steps.a.result.l[0] == 'x'").evaluate(scope)
