@@ -27,8 +27,7 @@ from bot.steps.tools import CommentPage, ThreadAccess
 from bot.store import Store, snapshots
 from bot.workflows import Configuration
 from bot.workflows.resources import Opened, resolve
-from bot.workspace import Reach, Sandbox
-from bot.workspace.secrets import unavailable
+from bot.workspace import Reach, Sandbox, Secrets
 
 _HERE = "a local run has no GitHub"
 
@@ -81,6 +80,7 @@ class Local:
     sandbox: Sandbox
     runners: Runners
     store: Store
+    redactor: Redactor
     dry_run: bool
 
     @property
@@ -89,7 +89,7 @@ class Local:
             sandbox=self.sandbox,
             runners=Unasked.of(self) if self.dry_run else self.runners,
             nonce_key=b"local",
-            redact=Redactor(self.settings.secrets_with(os.environ)),
+            redact=self.redactor,
             handle="@bot",
         )
 
@@ -123,8 +123,10 @@ class Local:
         return resolve(resource, self.configuration.bot.resources[resource], self.secret)
 
     def secret(self, name: str) -> str:
-        """The operator's secrets are bound to repositories; a laptop is none."""
-        raise unavailable(name)
+        """A secret of the folder that the settings name, bound to the repository of the thread's file."""
+        repository = self.file.repository
+        folder = self.settings.secrets_dir
+        return Secrets(folder, self.redactor.add).of(repository.id, repository.owner.id)(name)
 
     async def reviewed(self) -> Reviewed:
         raise UserError("not_possible_here", _HERE, "Try it on a pull request of a test repository.")

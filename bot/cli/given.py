@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bot.errors import UserError
-from bot.workflows import Workflow, bind
+from bot.workflows import InputViolation, Workflow, bind
 
 
 def params(given: Sequence[str], workflow: Workflow) -> dict[str, str]:
@@ -35,6 +35,11 @@ def inputs(given: Mapping[str, object], workflow: Workflow) -> Mapping[str, obje
     """The inputs as the workflow declares them. Raises `UserError` with everything that does not fit."""
     bound = bind(workflow.inputs, given)
     if bound.violations:
-        told = "; ".join(f"{each.kind}: {each.message}" for each in bound.violations)
-        raise UserError(bound.violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")
+        raise refused(bound.violations, workflow)
     return bound.values
+
+
+def refused(violations: Sequence[InputViolation], workflow: Workflow) -> UserError:
+    """Everything that does not fit, as one error."""
+    told = "; ".join(f"{each.kind}: {each.message}" for each in violations)
+    return UserError(violations[0].kind, told, f"declared: {', '.join(workflow.inputs) or 'none'}")

@@ -6,12 +6,13 @@ import asyncio
 import os
 import shutil
 import tempfile
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -31,16 +32,21 @@ from bot.engine.performer import Performer
 from bot.engine.projection import RUN_FILE, projection, to_bytes
 from bot.engine.rendering import rendering
 from bot.engine.run_folder import RunFolder
-from bot.errors import UserError
+from bot.engine.run_inputs import SecretInputs, fetched_for_use, secret_names, seen_files
+from bot.errors import NotFound, UserError
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.model.state import RunState
+from bot.publish import Redactor
 from bot.runners import Runners
 from bot.settings import Settings
 from bot.store import Store, open_store, runs
 from bot.store.runs import RunRows
 from bot.workflows import Configuration, Step, Workflow, builtin_files, load
+from bot.workflows.resources import secret_scope
+from bot.workflows.step import UsesStep
 from bot.workspace import Sandbox, Workspace, open_sandbox
 from bot.workspace.files import write_file
+from bot.workspace.staging import fetch_inputs, stage
 
 
 def run(
@@ -139,12 +145,14 @@ async def _walk(local: _Local, folder: Path) -> bool:
         local.sandbox,
         local.runners,
         store,
+        Redactor(local.settings.secrets_with(os.environ)),
         local.dry_run,
     )
     performer = Performer(around, terms, judging=not local.dry_run)
     left = _Left(store, RunFolder(folder, around.bench.redact), around, terms)
     try:
         await store.write(lambda session: keep(session, local.rows))
+        await _give(local, store)
         waiting = list((await store.write(lambda session: commit.advance(session, run_id, terms, _now()))).begun)
         while waiting:
             begun = waiting.pop(0)
@@ -152,7 +160,7 @@ async def _walk(local: _Local, folder: Path) -> bool:
             err(f"{step.id} ({step.kind}) …")
             with console(stderr=True).status(f"{step.id} is under way"):
                 performed = await _step(local, begun, performer, left)
-            _tell(step, performed.outcome)
+            _tell(step, performed.outcome, around.redactor)
             advance = await store.write(
                 partial(commit.record, begun=begun, performed=performed, terms=terms, now=_now())
             )
@@ -161,6 +169,20 @@ async def _walk(local: _Local, folder: Path) -> bool:
     finally:
         await store.close()
     return _told_end(rows, ends)
+
+
+async def _give(local: _Local, store: Store) -> None:
+    """Read the files that the run is given. Raises UserError with all that is wrong with any of them."""
+    files, violations = await fetch_inputs(
+        local.workflow.inputs, local.rows.dispatch.inputs, checkout=local.workspace.path, fetch=_nowhere
+    )
+    if violations:
+        raise on_the_line.refused(violations, local.workflow)
+    await store.write(lambda session: commit.keep_inputs(session, local.rows.run.id, files, _now()))
+
+
+async def _nowhere(url: str) -> NoReturn:
+    raise NotFound("a local run has no GitHub: name a file of the folder")
 
 
 def _nothing(*_: object) -> None:
@@ -217,11 +239,35 @@ class _Left:
 
     async def values(self, begun: Begun) -> dict[str, Any]:
         """What its templates are filled from."""
-        return await self.store.read(
+        configuration = self.terms.configuration
+        values = await self.store.read(
             lambda session: rendering(
-                session, begun.rows, begun.tree, begun.level, begun.step, begun.attempt, self.terms.configuration
+                session, begun.rows, begun.tree, begun.level, begun.step, begun.attempt, configuration
             )
         )
+        return values | {
+            "inputs": SecretInputs(values["inputs"], secret_names(begun.level.workflow), self.around.secret),
+            "resources": {name: one.shown for name, one in configuration.bot.resources.items()},
+            "secrets": secret_scope(self.around.secret),
+        }
+
+    async def files(self, begun: Begun, workspace: Workspace) -> None:
+        """Put the files where the step finds them."""
+        files = {path: await self.around.blob(digest) for path, digest in seen_files(begun.level).items()}
+        await asyncio.to_thread(stage, workspace.path, files)
+
+    async def use(self, begun: Begun, workspace: Workspace) -> Performed:
+        """Read the files of a workflow that is about to be used."""
+        assert isinstance(begun.step, UsesStep)
+        used = self.terms.find(begun.step.uses)
+        assert used is not None, "a workflow that is not there is refused at load"
+        values = await self.store.read(
+            lambda session: rendering(session, begun.rows, begun.tree, begun.level, begun.step, begun.attempt)
+        )
+        outcome, files = await fetched_for_use(
+            begun.step, begun.level, values, used, checkout=lambda: nullcontext(workspace.path), fetch=_nowhere
+        )
+        return Performed(outcome, given=files)
 
 
 async def _step(local: _Local, begun: Begun, performer: Performer, left: _Left) -> Performed:
@@ -231,22 +277,25 @@ async def _step(local: _Local, begun: Begun, performer: Performer, left: _Left) 
     folder = await left.lay_out(begun, local.workspace)
     env = {**shared, **own_variables(rows, step, local.workspace, folder)}
     try:
+        await left.files(begun, local.workspace)
+        if isinstance(step, UsesStep):
+            return await left.use(begun, local.workspace)
         values = await left.values(begun)
         return await performer.perform(begun, Place(local.workspace, env, values, (folder,)), step.timeout)
     except UserError as error:
         return Performed(Failed(error.code, error.message, error.hint, stderr=error.detail))
 
 
-def _tell(step: Step, outcome: Outcome) -> None:
-    """Print what a step came to: its output, or why there is none."""
+def _tell(step: Step, outcome: Outcome, redact: Callable[[str], str]) -> None:
+    """Print what a step came to: its output, or why there is none, without secrets."""
     if isinstance(outcome, Done):
         if outcome.output:
-            out(outcome.output.rstrip("\n"))
+            out(redact(outcome.output).rstrip("\n"))
         return
     if isinstance(outcome, Failed):
-        err(f"{step.id} failed: {outcome.code}: {outcome.message}")
+        err(redact(f"{step.id} failed: {outcome.code}: {outcome.message}"))
         for line in (outcome.stderr, outcome.hint):
             if line:
-                err(line)
+                err(redact(line))
     elif isinstance(outcome, Faulted):
-        err(f"{step.id}: {outcome.message}; try again later")
+        err(redact(f"{step.id}: {outcome.message}; try again later"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from bot.engine.graph import End, Start
 from bot.engine.join import joined
 from bot.engine.judge import judged
 from bot.engine.ledger import Ledger, keep_outcome
-from bot.engine.opening import opened, opens, repeated
+from bot.engine.opening import lacks_files, opened, opens, repeated
 from bot.engine.posts import posted
 from bot.engine.rendering import rendering
 from bot.engine.route import admits
@@ -28,7 +28,8 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Spend
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.step import AskStep, GroupStep, RoutingStep, WaitStep
+from bot.workflows.step import AskStep, GroupStep, RoutingStep, UsesStep, WaitStep
+from bot.workspace.staging import StagedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,23 @@ class Advancing:
         return Advance(tuple(self._begun), wake)
 
     def settle(
-        self, level: Level, attempt: Attempt, outcome: Outcome, files: Mapping[str, bytes] | None = None
+        self,
+        level: Level,
+        attempt: Attempt,
+        outcome: Outcome,
+        files: Mapping[str, bytes] | None = None,
+        given: Sequence[StagedFile] = (),
     ) -> None:
-        """Record what an attempt came to, what it cost, and what it wants done."""
+        """Record what an attempt came to, what it cost, and what it wants done.
+
+        `files` are those that it produced, `given` those that a workflow is given which begins now.
+        """
         step = level.step(attempt.step)
         tree = Tree.of(self._rows, self._terms.workflow, self._terms.find)
+        if isinstance(step, UsesStep) and isinstance(outcome, Done):
+            # it has read the files of its workflow, and that is all that was to be performed
+            self._open(tree, level, step, attempt, given)
+            return
         self._charge(attempt, outcome)
         if isinstance(outcome, Wait):
             self._wait(level, attempt, outcome)
@@ -137,14 +150,8 @@ class Advancing:
             self.settle(level, attempt, spent)
             return False
         values = rendering(self._session, self._rows, tree, level, step, attempt)
-        if opens(step):
-            assert isinstance(step, WorkingStep)
-            over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find)
-            if over is not None:
-                self.settle(level, attempt, over)
-            else:
-                attempt.state = follow(attempt.state, AttemptState.WAITING)
-                self._session.add(attempt)
+        if opens(step) and not lacks_files(level, step, values, self._terms.find):
+            self._open(tree, level, step, attempt)
             return False
         if isinstance(step, (AskStep, WaitStep)):
             self.settle(level, attempt, gates.asked(step, values, self._now))
@@ -152,6 +159,19 @@ class Advancing:
         seconds = limits.seconds(level, self._now)
         self._begun.append(Begun(step, attempt, self._rows, tree, level, seconds=seconds))
         return True
+
+    def _open(self, tree: Tree, level: Level, step: Step, attempt: Attempt, given: Sequence[StagedFile] = ()) -> None:
+        """Open the frames of an attempt; `given` was read for a workflow that it uses."""
+        assert isinstance(step, WorkingStep)
+        values = rendering(self._session, self._rows, tree, level, step, attempt)
+        over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find, self._now, given)
+        if over is not None:
+            self._ledger(tree).settle(level, step, attempt, over)
+            self._session.flush()
+            self._said(level, step, attempt)
+            return
+        attempt.state = follow(attempt.state, AttemptState.WAITING)
+        self._session.add(attempt)
 
     def _attempt(self, level: Level, step: Step, start: Start) -> Attempt:
         rows = self._rows

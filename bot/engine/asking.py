@@ -137,7 +137,7 @@ class Asking:
             yield ()
             return
         place = self._place
-        policy = window_policy(self._begun.rows, self._terms.configuration, self._step)
+        policy = window_policy(self._begun.rows, self._terms.configuration, self._begun.level.workflow, self._step)
         around = ToolPlace(
             folder=place.workspace.path,
             sandbox=self._around.bench.sandbox,

@@ -23,7 +23,9 @@ from bot.context import (
     select,
 )
 from bot.engine.delivered import Delivered
+from bot.engine.grant import names_secret
 from bot.engine.projection import RUN_FILE
+from bot.engine.run_inputs import secret_names
 from bot.engine.step_inputs import Environment, wanted_inputs
 from bot.model.context import Context
 from bot.model.role import Role
@@ -77,7 +79,7 @@ async def assemble_step(
     Raises `UserError` where a required input fails or the prompt is too large.
     """
     bot = configuration.bot
-    policy = window_policy(rows, configuration, step)
+    policy = window_policy(rows, configuration, workflow, step)
     roles: dict[int, Role] = {}
     while needed := authors_needed(snapshot, policy, roles):
         roles |= {account.id: await role_of(account) for account in needed}
@@ -128,7 +130,9 @@ def wanted(step: AskingStep) -> Mapping[str, Any] | None:
     return step.result.checker.schema if step.result is not None else None
 
 
-def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep | RunStep | CodeStep) -> WindowPolicy:
+def window_policy(
+    rows: RunRows, configuration: Configuration, workflow: Workflow, step: AskingStep | RunStep | CodeStep
+) -> WindowPolicy:
     """Whose words a step may see. What a tool does on GitHub or at a resource counts like what a command does."""
     bot = configuration.bot
     offered = step.offered if isinstance(step, AgentStep) else ()
@@ -140,7 +144,8 @@ def window_policy(rows: RunRows, configuration: Configuration, step: AskingStep 
         writes=any(entry.needs & {"write", "intents"} for entry in offered),
         network=any(entry.resource is not None for entry in offered),
         # a step that names a variable of the engine's or a secret holds something that is not everybody's
-        secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values()),
+        secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values())
+        or names_secret(step, secret_names(workflow)),
         asked_by=Role(rows.dispatch.actor_role) if rows.dispatch.actor_role else Role.NONE,
     )
 

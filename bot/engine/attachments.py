@@ -6,11 +6,11 @@ from bot.github import RepositoryClient
 from bot.workspace.staging import FILE_BYTES_MAX, Fetch, Fetched
 
 
-def fetcher(client: RepositoryClient, comment_id: int | None) -> Fetch:
-    """Reads attachments of GitHub's hosts; `comment_id` is the comment that names them, None for the issue's body."""
+def fetcher(client: RepositoryClient, comment_id: int | None, number: int) -> Fetch:
+    """Reads attachments of GitHub's hosts; `comment_id` is the comment that has them, None: the body of `number`."""
 
     async def fetch(url: str) -> Fetched:
-        found = await client.attachment(url, keep=FILE_BYTES_MAX, comment_id=comment_id)
+        found = await client.attachment(url, keep=FILE_BYTES_MAX, comment_id=comment_id, number=number)
         return Fetched(None if found.cut else found.head + found.tail, found.size)
 
     return fetch

@@ -6,10 +6,11 @@ a kill at any point leaves rows from which the run goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from bot.engine import run_inputs
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
 from bot.engine.frames import Tree
@@ -21,6 +22,7 @@ from bot.model.outcome import Failed, Outcome
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import Session, runs, snapshots
 from bot.store.tables import Attempt, Run
+from bot.workspace.staging import StagedFile
 
 __all__ = [
     "PATIENCE",
@@ -34,6 +36,7 @@ __all__ = [
     "attach",
     "fail",
     "finish",
+    "keep_inputs",
     "keep_thread",
     "postpone",
     "record",
@@ -45,10 +48,14 @@ PATIENCE = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """What a step came to, with the bytes of the files that it produces, by id."""
+    """What a step came to, with the bytes of the files that it produces, by id.
+
+    `given` are the files that a `uses` step has read for its workflow, which begins when it is recorded.
+    """
 
     outcome: Outcome
     files: Mapping[str, bytes] = field(default_factory=dict)
+    given: tuple[StagedFile, ...] = ()
 
 
 def advance(session: Session, run_id: str, terms: Terms, now: datetime) -> Advance:
@@ -63,7 +70,7 @@ def record(session: Session, begun: Begun, performed: Performed, terms: Terms, n
     attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
     if attempt.state is AttemptState.RUNNING:
         level = Tree.of(rows, terms.workflow, terms.find).level(attempt)
-        advancing.settle(level, attempt, performed.outcome, performed.files)
+        advancing.settle(level, attempt, performed.outcome, performed.files, performed.given)
         session.flush()
     return advancing.go()
 
@@ -74,6 +81,11 @@ def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str,
     attempt.prompt_blob = snapshots.put_blob(session, prompt, now) if prompt else None
     attempt.manifest = manifest
     session.add(attempt)
+
+
+def keep_inputs(session: Session, run_id: str, files: Sequence[StagedFile], now: datetime) -> None:
+    """Keep the files that a run is given: every step sees the same bytes, also after a crash and elsewhere."""
+    run_inputs.keep(session, runs.rows(session, run_id).root, files, now)
 
 
 def keep_thread(session: Session, run_id: str, data: bytes, now: datetime) -> None:

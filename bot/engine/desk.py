@@ -13,6 +13,7 @@ from bot.engine.around import Place
 from bot.engine.assembly import Bench
 from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.frames import Level
+from bot.engine.giving import Giving
 from bot.engine.grant import own_variables
 from bot.engine.graph import End
 from bot.engine.performer import Performer
@@ -22,8 +23,9 @@ from bot.engine.rendering import rendering
 from bot.engine.report import Reporter
 from bot.engine.run_files import RunFiles
 from bot.engine.run_folder import has_commands
+from bot.engine.run_inputs import SecretInputs, secret_names
 from bot.engine.service import Service
-from bot.engine.tools import Tools, repository_of
+from bot.engine.tools import Tools, repository_of, workspace_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.outcome import Failed, Faulted, Intent, Outcome
@@ -35,6 +37,7 @@ from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Budget, Configuration, Step
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
+from bot.workflows.step import UsesStep
 from bot.workspace.secrets import withheld
 
 _log = log.get("engine")
@@ -50,6 +53,7 @@ class Desk:
         self._t = tools
         self._reading = Reading(tools)
         self._reporter = Reporter(tools.speaker)
+        self._giving = Giving(tools)
         self._files = RunFiles(tools.store, tools.workspaces, tools.redact)
 
     async def terms(self, rows: RunRows) -> Terms:
@@ -86,6 +90,9 @@ class Desk:
         if role.at_least(needed):
             return None
         return End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+
+    async def give(self, rows: RunRows, terms: Terms) -> End | None:
+        return await self._giving.begin(rows, terms, self._client(rows))
 
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         configuration, steps = self._known(rows)
@@ -147,6 +154,8 @@ class Desk:
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
+                if isinstance(begun.step, UsesStep):
+                    return await self._giving.use(begun, terms, self._client(begun.rows))
                 foreign = await self._foreign(begun)
                 around = self._around(begun, terms, foreign)
                 async with self._place(begun, terms, around) as place:
@@ -172,19 +181,9 @@ class Desk:
     @asynccontextmanager
     async def _place(self, begun: Begun, terms: Terms, around: Service) -> AsyncIterator[Place]:
         rows, step = begun.rows, begun.step
-        client = self._client(rows)
-        mode = step.workspace
-        url = (await client.clone_access()).url if mode != "none" else ""
-
-        async def token() -> str:
-            return (await client.clone_access()).token
-
-        thread = rows.thread
-        ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch
-        async with self._t.workspaces.open(
-            mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
-        ) as workspace:
+        async with workspace_of(self._t, rows, self._client(rows), step.workspace) as workspace:
             folder: Path | None = None
+            await self._giving.lay(begun, workspace, terms.configuration)
             if workspace.mode != "none":
                 await self._files.note(rows.run.id, terms)
             if has_commands(step, terms.configuration):
@@ -196,7 +195,11 @@ class Desk:
                 lambda session: rendering(session, rows, begun.tree, begun.level, step, attempt, terms.configuration)
             )
             resources = {name: one.shown for name, one in terms.configuration.bot.resources.items()}
-            more = {"resources": resources, "secrets": secret_scope(around.secret)}
+            more = {
+                "inputs": SecretInputs(values["inputs"], secret_names(begun.level.workflow), around.secret),
+                "resources": resources,
+                "secrets": secret_scope(around.secret),
+            }
             readable = () if folder is None else (folder,)
             yield Place(workspace, {**shared, **own}, {**values, **more}, readable)
 

@@ -22,7 +22,7 @@ async def given(
     """
     if not step.inputs:
         return {}
-    policy = window_policy(begun.rows, terms.configuration, step)
+    policy = window_policy(begun.rows, terms.configuration, begun.level.workflow, step)
     results = await gathered(
         around.bench,
         begun.rows,

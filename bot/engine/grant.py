@@ -10,7 +10,8 @@ from bot.runners import Limits
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows import Budget, Step
-from bot.workflows.base_step import WorkingStep
+from bot.workflows.base_step import BaseStep, WorkingStep
+from bot.workflows.node import Node
 from bot.workspace import Workspace, allowed_env
 
 #: model requests in one step at most; a dollar limit alone binds nothing where a model's price is unknown
@@ -41,6 +42,18 @@ def own_variables(rows: RunRows, step: Step, workspace: Workspace, run_folder: P
         "BOT_ISSUE_NUMBER": str(thread.number),
         "BOT_REPOSITORY": f"{thread.owner}/{thread.name}",
     }
+
+
+def names_secret(step: BaseStep, inputs: Collection[str] = ()) -> bool:
+    """Whether templates of a step name a secret; `inputs` are the run's own that are secrets."""
+    nodes = [step, *getattr(step, "inputs", {}).values()]
+    return any(
+        token.path[0] == "secrets" or (token.path[0] == "inputs" and token.path[1] in inputs)
+        for node in nodes
+        if isinstance(node, Node)
+        for _, template in node.templates()
+        for token in template.references
+    )
 
 
 def environment(

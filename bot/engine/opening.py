@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from bot.engine.frames import Find, Level
+from bot.engine.run_inputs import bound_inputs, check_handed, handed_on, keep, to_fetch
 from bot.errors import UserError
 from bot.model.outcome import Done, Failed
 from bot.store import Session
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Frame
-from bot.workflows import Step, resolve
+from bot.workflows import Step, Workflow, resolve
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.each import ELEMENTS_MAX, Each
 from bot.workflows.paths import MISS
-from bot.workflows.signature import bind
 from bot.workflows.step import GroupStep, ParallelStep, UsesStep
 from bot.workflows.template import as_text
 from bot.workflows.values import fill
+from bot.workspace.staging import StagedFile
 
 
 def opens(step: Step) -> bool:
@@ -37,10 +39,20 @@ def opened(
     attempt: Attempt,
     scope: Mapping[str, Any],
     find: Find,
+    now: datetime,
+    files: Sequence[StagedFile] = (),
 ) -> Done | Failed | None:
-    """Record the frames of an attempt. An outcome where there is none to open: nothing to do, or it cannot be done."""
+    """Record the frames of an attempt. An outcome where there is none to open: nothing to do, or it cannot be done.
+
+    `files` are those that were read for a workflow that is used.
+    """
     try:
         frames = _frames(level, step, attempt, scope, find)
+        if isinstance(step, UsesStep) and step.each is None:
+            used = _used(step, find)
+            handed = handed_on(level, used, frames[0].given["inputs"])
+            check_handed(step, used, handed)
+            keep(session, frames[0], files, now, handed)
     except UserError as error:
         return Failed(error.code, error.message, error.hint)
     if not frames:
@@ -51,6 +63,17 @@ def opened(
         session.add(frame)
     session.flush()
     return None
+
+
+def lacks_files(level: Level, step: Step, scope: Mapping[str, Any], find: Find) -> bool:
+    """Whether files have to be read before the step can be opened. What is wrong with its inputs, `opened` tells."""
+    if not isinstance(step, UsesStep) or step.each is not None:
+        return False
+    used = _used(step, find)
+    try:
+        return bool(to_fetch(level, used, bound_inputs(step, scope, used)))
+    except UserError:
+        return False
 
 
 def repeated(session: Session, rows: RunRows, level: Level, attempt: Attempt, repetition: int) -> None:
@@ -70,10 +93,16 @@ def _frames(level: Level, step: WorkingStep, attempt: Attempt, scope: Mapping[st
             return [_frame(level, attempt, key=name) for name in step.parallel.branches]
         case UsesStep():
             frame = _frame(level, attempt)
-            frame.workflow, frame.given = step.uses, {"inputs": _inputs(step, scope, find)}
+            frame.workflow, frame.given = step.uses, {"inputs": bound_inputs(step, scope, _used(step, find))}
             return [frame]
         case _:
             return [_frame(level, attempt)]
+
+
+def _used(step: UsesStep, find: Find) -> Workflow:
+    used = find(step.uses)
+    assert used is not None, "a workflow that is not there is refused at load"
+    return used
 
 
 def _frame(
@@ -126,15 +155,3 @@ def _name(step: WorkingStep, key: str, index: int, item: Any) -> str:
 def _shown(value: Any) -> str:
     text = as_text(value)
     return f"`{text[:80]}…`" if len(text) > 80 else f"`{text}`"
-
-
-def _inputs(step: UsesStep, scope: Mapping[str, Any], find: Find) -> dict[str, Any]:
-    """The typed inputs of a workflow that is used, held against its signature."""
-    used = find(step.uses)
-    assert used is not None, "a workflow that is not there is refused at load"
-    given = fill(step, ("inputs",), step.inputs, scope).value
-    bound = bind(used.inputs, given)
-    if bound.violations:
-        message = "; ".join(one.message for one in bound.violations)
-        raise UserError(bound.violations[0].kind, f"`{step.uses}` cannot start: {message}", "Mend the step's `inputs`.")
-    return dict(bound.values)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bot.engine.frames import Level, Tree
+from bot.engine.run_inputs import named_content
 from bot.engine.scope import scope, visible_artifacts
 from bot.model.state import ArtifactState
 from bot.store import Session, snapshots
@@ -34,7 +35,8 @@ def rendering(
     `configuration` is needed for steps that ask an agent: its own prompt has templates too.
     """
     content = _contents(session, rows, level, named(step, configuration))
-    return scope(rows, tree, level, attempt=attempt.number, iteration=attempt.iteration, content=content)
+    files = _files(session, named_content(step, level, configuration))
+    return scope(rows, tree, level, attempt=attempt.number, iteration=attempt.iteration, content=content, files=files)
 
 
 def named(step: Step, configuration: Configuration | None = None) -> frozenset[str]:
@@ -56,6 +58,10 @@ def _every(nodes: Iterable[Node]) -> Iterator[Node]:
         yield node
         # steps within are rendered when it is their turn
         yield from _every(part for part in node.parts() if not isinstance(part, BaseStep))
+
+
+def _files(session: Session, digests: set[str]) -> dict[str, bytes]:
+    return {digest: snapshots.get_blob(session, digest) for digest in digests}
 
 
 def _contents(session: Session, rows: RunRows, level: Level, names: frozenset[str]) -> dict[str, str]:

@@ -38,6 +38,7 @@ _HINTS: Mapping[str, str] = {
     "budget_exceeded": "Raise the limit in `.github/bot.yml` (its operator's ceiling holds besides), or ask for less.",
     "timed_out": "Raise `minutes` of the workflow's `budget` or of `limits.per_run`, or ask for less.",
     "loop_exhausted": "Raise `loop.max`, say what follows with `on_exhaust`, or mend what it is waiting for.",
+    "file": "Nothing was started. Attach a file that fits, or name one of the repository, and ask again.",
     "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
 }
 #: what a required input that failed kept from happening, by the kind of its step
@@ -240,7 +241,7 @@ def _failure(rows: RunRows, end: End) -> str:
         hint = _HINTS[code]
     else:
         code, _, message = end.reason.partition(": ")
-        detail, hint = "", ""
+        detail, hint = "", _HINTS.get(code, "")
     return failure_body(
         step=end.step or rows.run.workflow,
         code=code,

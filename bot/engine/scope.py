@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.engine.evidence import reference
 from bot.engine.frames import Level, Tree
+from bot.engine.run_inputs import NOTHING, beginning, inputs
 from bot.engine.values import LABEL, RunContext
 from bot.model.state import ArtifactState, AttemptState
 from bot.store.runs import RunRows
@@ -33,11 +34,13 @@ def scope(
     attempt: int,
     iteration: int = 0,
     content: Mapping[str, str] = MappingProxyType({}),
+    files: Mapping[str, bytes] = NOTHING,
 ) -> dict[str, Any]:
     """Every namespace that templates may name, but `agent`, `resources` and `secrets`.
 
     `steps.<id>` is the step's newest ended attempt. `attempt` and `iteration` are those of the step that asks;
-    `content` is the text of artifacts by blob, of those that may be handed out.
+    `content` is the text of artifacts by blob, of those that may be handed out; `files` the content of
+    the run's own files by blob, where it is named.
     """
     context = context_of(rows, tree, level)
     return {
@@ -52,7 +55,7 @@ def scope(
             "attempt": attempt,
         },
         "params": params(rows, level),
-        "inputs": inputs(rows, level),
+        "inputs": inputs(rows, level, files),
         "steps": _steps(level, context),
         "ctx": context.newest,
         "artifacts": artifacts(rows, level, content),
@@ -84,18 +87,8 @@ def condition_scope(rows: RunRows, level: Level, context: RunContext, step: str 
 
 def params(rows: RunRows, level: Level) -> dict[str, Any]:
     """The params that hold in a frame: a command sets those of the run's own workflow."""
-    top = [*level.lineage(within_workflow=True)][-1]
-    given = rows.dispatch.params if top.parent is None else {}
+    given = rows.dispatch.params if beginning(level).parent is None else {}
     return {**level.workflow.params, **given}
-
-
-def inputs(rows: RunRows, level: Level) -> Mapping[str, Any]:
-    """The bound inputs that hold in a frame: the run's, or those that a `uses` step gives."""
-    top = [*level.lineage(within_workflow=True)][-1]
-    if top.parent is None:
-        return rows.dispatch.inputs
-    given: Mapping[str, Any] = top.frame.given.get("inputs", {})
-    return given
 
 
 def _without_misses(trigger: dict[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from bot.github import GitHub
+from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock
 from bot.model.thread import Account, Comment, Repository
 from bot.publish import Marker, Speaker
 from bot.runners import Runners
 from bot.store import Store
+from bot.store.runs import RunRows
 from bot.store.tables import Thread
 from bot.workflows import Memo
-from bot.workspace import Reach, Sandbox, Secrets, Workspaces
+from bot.workspace import Reach, Sandbox, Secrets, Workspace, WorkspaceMode, Workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +54,21 @@ def repository_of(thread: Thread) -> Repository:
     """The repository as the thread's row knows it."""
     owner = Account(thread.owner_id, thread.owner, "Organization")
     return Repository(thread.repository_id, owner, thread.name, thread.default_branch, thread.private)
+
+
+@asynccontextmanager
+async def workspace_of(
+    tools: Tools, rows: RunRows, client: RepositoryClient, mode: WorkspaceMode
+) -> AsyncIterator[Workspace]:
+    """A folder for work of a run, at the head of its pull request or on the default branch; see `Workspaces.open`."""
+    url = (await client.clone_access()).url if mode != "none" else ""
+
+    async def token() -> str:
+        return (await client.clone_access()).token
+
+    thread = rows.thread
+    ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch
+    async with tools.workspaces.open(
+        mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
+    ) as workspace:
+        yield workspace

@@ -39,6 +39,10 @@ class Desk(Protocol):
         """Why the run must not start after all; None if it may. Raises `Transient` where nobody can tell now."""
         ...
 
+    async def give(self, rows: RunRows, terms: Terms) -> End | None:
+        """Have the run's files fetched and kept; the end where one does not do. Raises `Transient` as `admit` does."""
+        ...
+
     async def perform(self, begun: Begun, terms: Terms) -> Performed:
         """Do the step. Raises nothing but cancellation."""
         ...
@@ -164,7 +168,8 @@ class Workers:
     async def _drive(self, run_id: str) -> None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))
         terms = await self._desk.terms(rows)
-        if (end := await self._desk.admit(rows)) is not None:
+        end = await self._desk.admit(rows) or await self._desk.give(rows, terms)
+        if end is not None:
             await self._write(
                 lambda session: commit.finish(
                     session, runs.rows(session, run_id), end, self._desk.say, self._clock.now()

@@ -96,17 +96,21 @@ class PullReading:
         hosts = Hosts(self._channel.wire.base_url.scheme, (), every=True)
         return await self._channel.wire.download(address, hosts=hosts, kind="log_file", keep=keep)
 
-    async def attachment(self, url: str, *, keep: int, comment_id: int | None = None) -> Download:
+    async def attachment(
+        self, url: str, *, keep: int, comment_id: int | None = None, number: int | None = None
+    ) -> Download:
         """A file that somebody attached to a comment: from GitHub's own hosts, without credentials.
 
-        In a private repository only the address in the rendered comment opens it; `comment_id` names the comment.
+        In a private repository only the address in the rendered comment opens it; `comment_id` names the comment,
+        without one `number` the thread whose own body it is.
         """
         wire = self._channel.wire
         address = wire.base_url.join(url)
-        if comment_id is not None and self._channel.repository.private:
+        if (comment_id or number) is not None and self._channel.repository.private:
             headers = {"Accept": "application/vnd.github.full+json"}
-            path = f"/issues/comments/{comment_id}"
-            response = await self._channel.get(path, kind="comment", headers=headers)
+            path = f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
+            kind = "issue" if comment_id is None else "comment"
+            response = await self._channel.get(path, kind=kind, headers=headers)
             html = read(response, lambda body: str(body.get("body_html") or ""))
             address = wire.base_url.join(_signed(html, url) or url)
         hosts = attachment_hosts(wire.base_url.host, wire.base_url.scheme)

@@ -204,6 +204,9 @@ def _check_uses(step: UsesStep, workflow: Workflow, frames: Frames, roster: Rost
             hint = nearest(name, used.inputs) or f"it takes none; its params are given as {listing(used.params)}"
             findings.error(mark, "unknown_input", message, hint if used.inputs or used.params else "remove it")
             continue
+        if message := _unfit_secret(step, name, declared, workflow):
+            findings.error(mark, "secret_input", message, "write its name, or hand on an input that is a secret")
+            continue
         message = _misfit(step, name, value, declared, workflow, frames)
         if message:
             findings.error(mark, "input_type", message, f"`{name}` is declared in {declared.mark}")
@@ -240,16 +243,32 @@ def _misfit(step: UsesStep, name: str, value: object, declared: Declared, workfl
     kind = declared.type
     template = step.template("inputs", name) if isinstance(value, str) else None
     if template is None or not template.references:
-        if kind in ("file", "secret"):
-            return "" if isinstance(value, str) else f"`{name}` is a {kind}, and this is no text"
+        if kind in ("file", "secret") and not isinstance(value, str):
+            return f"`{name}` is a {kind}, and this is no text"
         if value is None or not isinstance(value, (str, int, float)):
             return f"`{name}` is of type `{declared.type}`, and takes neither lists nor mappings nor nothing"
         _, violation = declared._take(name, value)
         return violation.message if violation is not None else ""
     schema = token_schema(template, workflow, frames)
-    if schema is None or fits(schema, kind) or (schema.get("type") == "string" and kind != "file"):
+    if schema is None or fits(schema, kind) or schema.get("type") == "string":
         return ""  # text is parsed to the declared type when the run begins
     return f"`{name}` is of type `{declared.type}`, and {template.text} gives {kind_of(schema)}"
+
+
+def _unfit_secret(step: UsesStep, name: str, declared: Declared, workflow: Workflow) -> str:
+    """Why a secret's name cannot come from here, or go there; empty where it can.
+
+    Only authors, the command line and the API choose which of the operator's secrets is read.
+    """
+    secrets = {("inputs", key) for key, one in workflow.inputs.items() if one.type == "secret"}
+    for place, template in step.templates():
+        for token in template.references if place[:2] == ("inputs", name) else ():
+            if declared.type == "secret":
+                if token.path not in secrets or len(template.parts) != 1 or token.has_default:
+                    return f"`{name}` is a secret, whose name cannot come from {template.text}"
+            elif token.path in secrets:
+                return f"`{name}` is of type `{declared.type}`, and a secret is handed on as a secret alone"
+    return ""
 
 
 def token_schema(template: Template, workflow: Workflow, frames: Frames) -> Mapping[str, object] | None:

@@ -131,22 +131,44 @@ class Condition:
     def _values(self, scope: Mapping[str, Any]) -> tuple[dict[str, Any], set[tuple[str, ...]]]:
         """What the expression names, and only that; and the paths that lead nowhere."""
         values: dict[str, Any] = {}
-        leaves: set[tuple[str, ...]] = set()
         lacking: set[tuple[str, ...]] = set()
         for path in self._paths:
             value = _find(scope, path)
-            owners = path[:-1]
             if value is MISS:
                 lacking.add(path)
-            if any(path[:depth] in leaves for depth in range(1, len(path))):
-                continue  # it is in there already
-            owner = values
-            for segment in owners:
-                owner = owner.setdefault(segment, {})
-            if value is not MISS:
-                owner[path[-1]] = value
-                leaves.add(path)
+                _put(values, path[:-1], {}, over=False)
+            elif not _stands(values, path):
+                # a key with dots, such as a file's `spec.mime` beside its path `spec`: CEL walks, so it is nested
+                _put(values, path, value)
         return values, lacking
+
+
+def _put(values: dict[str, Any], path: tuple[str, ...], value: Any, *, over: bool = True) -> None:
+    """Put a value at a path of nested mappings; with `over` whatever stands on the way or there makes room."""
+    owner = values
+    for depth, segment in enumerate(path):
+        last = depth == len(path) - 1
+        inner = owner.get(segment, MISS)
+        if not over and inner is not MISS and not isinstance(inner, dict):
+            return
+        if last and over:
+            owner[segment] = value
+        else:
+            # a copy: what stands there may be the scope's own
+            owner[segment] = dict(inner) if isinstance(inner, Mapping) else {}
+            owner = owner[segment]
+
+
+def _stands(values: Any, path: tuple[str, ...]) -> bool:
+    """Whether an expression that walks the path comes to something."""
+    for segment in path:
+        if isinstance(values, Mapping) and segment in values:
+            values = values[segment]
+        elif isinstance(values, (list, tuple)) and segment.isdigit() and int(segment) < len(values):
+            values = values[int(segment)]
+        else:
+            return False
+    return True
 
 
 def _find(scope: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -139,6 +139,9 @@ class _Checks:
             elif field not in FILE_FIELDS:
                 message = f"a file has no field `{field}`"
                 self._noted.add(use, use.name, "unknown_field", message, nearest(field, FILE_FIELDS))
+            elif field == "bytes" and use.form == "condition":
+                message, hint = "conditions do not see a file's `bytes`", "ask for its `size_bytes` or `sha256_hex`"
+                self._noted.add(use, use.name, "unknown_field", message, hint)
 
     def _may_be_secret(self, use: Reading) -> bool:
         """Whether what stands in this place reaches a process alone, or another workflow's own input."""

@@ -38,7 +38,8 @@ _ACCEPTED = re.compile(r"\.[A-Za-z0-9]{1,16}|[a-z]+/(?:\*|[A-Za-z0-9][A-Za-z0-9.
 #: what an attachment is written as: its address alone, or the link that GitHub puts into the text
 _LINK = re.compile(r"!?\[[^\]]*\]\((https?://[^\s()<>]+)\)")
 _ADDRESS = re.compile(r"https?://[^\s()<>\"]{1,2000}")
-_SECRET = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+#: the name of an operator's secret
+_SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 _PATH_MAX = 1024
 
 
@@ -105,7 +106,7 @@ class Declared(Node):
                 "bool": "`true` or `false`",
                 "enum": "one of its options",
                 "file": "an attachment's address, or a path of the repository",
-                "secret": "the name of a secret",
+                "secret": "the name of a secret (capital letters, digits and `_`)",
             }
             message = f"`{name}` is {words.get(self.type, 'text')}, got {describe(given)}"
             return None, InputViolation(name, "file" if self.type == "file" else "type_mismatch", message)

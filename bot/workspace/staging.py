@@ -1,7 +1,7 @@
 """Files that a run is given: fetched or read once, checked, and put where every step finds them.
 
 The staged file is `.bot/inputs/<name>` in the workspace: a plain file, mode 0600. What templates see of it is
-`StagedFile.values`.
+`FileFacts.values`. Files of a workflow that `uses` runs are in a folder of their frame below it.
 """
 
 from __future__ import annotations
@@ -61,6 +61,37 @@ Fetch = Callable[[str], Awaitable[Fetched]]
 
 
 @dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is known of a file of a run's inputs beside its content: as templates name it, and as rows keep it."""
+
+    #: empty for a file of the repository
+    url: str
+    original_filename: str
+    mime: str
+    size_bytes: int
+    sha256_hex: str
+
+    def values(self, name: str, path: str, content: bytes | None = None) -> dict[str, str | int]:
+        """What `inputs` holds of it, by flat key: `<name>` is the path, `<name>.<slot>` the rest.
+
+        `bytes` is base64, there where the content is given and has up to 1 MiB; `url` is there for attachments alone.
+        A slot that is not there has no value.
+        """
+        slots: dict[str, str | int] = {
+            "path": path,
+            "original_filename": self.original_filename,
+            "mime": self.mime,
+            "size_bytes": self.size_bytes,
+            "sha256_hex": self.sha256_hex,
+        }
+        if self.url:
+            slots["url"] = self.url
+        if content is not None and len(content) <= BYTES_SLOT_MAX:
+            slots["bytes"] = base64.b64encode(content).decode()
+        return {name: path, **{f"{name}.{slot}": value for slot, value in slots.items()}}
+
+
+@dataclass(frozen=True, slots=True)
 class StagedFile:
     """One file of a run's inputs. `url` is empty for a file of the repository."""
 
@@ -76,28 +107,14 @@ class StagedFile:
         return f"{FOLDER}/{self.name}"
 
     @property
-    def sha256_hex(self) -> str:
-        """Its digest."""
-        return hashlib.sha256(self.content).hexdigest()
+    def facts(self) -> FileFacts:
+        """What is kept of it beside its content."""
+        digest = hashlib.sha256(self.content).hexdigest()
+        return FileFacts(self.url, self.original_filename, self.mime, len(self.content), digest)
 
     def values(self) -> dict[str, str | int]:
-        """What `inputs` holds of it, by flat key: `<name>` is the path, `<name>.<slot>` the rest.
-
-        `bytes` is base64, and there up to 1 MiB of content; `url` is there for attachments alone. A slot that is not
-        there has no value.
-        """
-        slots: dict[str, str | int] = {
-            "path": self.path,
-            "original_filename": self.original_filename,
-            "mime": self.mime,
-            "size_bytes": len(self.content),
-            "sha256_hex": self.sha256_hex,
-        }
-        if self.url:
-            slots["url"] = self.url
-        if len(self.content) <= BYTES_SLOT_MAX:
-            slots["bytes"] = base64.b64encode(self.content).decode()
-        return {self.name: self.path, **{f"{self.name}.{slot}": value for slot, value in slots.items()}}
+        """What `inputs` holds of it; see `FileFacts.values`."""
+        return self.facts.values(self.name, self.path, self.content)
 
 
 async def fetch_inputs(
@@ -116,7 +133,8 @@ async def fetch_inputs(
             continue
         try:
             file = await _file(name, source, checkout, fetch)
-            _check(file, one)
+            if reason := unaccepted(file.facts, one):
+                raise Unreadable(reason)
         except Unreadable as error:
             violations.append(InputViolation(name, "file", f"`{name}`: {error}"))
         else:
@@ -124,10 +142,10 @@ async def fetch_inputs(
     return tuple(staged), tuple(violations)
 
 
-def stage(workspace: Path, files: tuple[StagedFile, ...]) -> None:
-    """Put the files into a workspace, in place of what is there. Raises Unreadable where links stand in the way."""
-    for file in files:
-        write_file(workspace, file.path, file.content)
+def stage(workspace: Path, files: Mapping[str, bytes]) -> None:
+    """Put files into a workspace, by path, in place of what is there; links on the way go."""
+    for path, content in files.items():
+        write_file(workspace, path, content, force=True)
 
 
 async def _file(name: str, source: str, checkout: Path | None, fetch: Fetch) -> StagedFile:
@@ -152,13 +170,15 @@ async def _file(name: str, source: str, checkout: Path | None, fetch: Fetch) -> 
     return StagedFile(name, content, url, original, media_type(original, content))
 
 
-def _check(file: StagedFile, declared: Declared) -> None:
-    if declared.accept and not any(_fits(one, file) for one in declared.accept):
-        wanted = ", ".join(f"`{one}`" for one in declared.accept)
-        raise Unreadable(f"`{file.original_filename}` is {file.mime}; accepted are {wanted}")
+def unaccepted(file: FileFacts, declared: Declared) -> str:
+    """Why `accept` does not take a file; empty where it does."""
+    if not declared.accept or any(_fits(one, file) for one in declared.accept):
+        return ""
+    wanted = ", ".join(f"`{one}`" for one in declared.accept)
+    return f"`{file.original_filename}` is {file.mime}; accepted are {wanted}"
 
 
-def _fits(accepted: str, file: StagedFile) -> bool:
+def _fits(accepted: str, file: FileFacts) -> bool:
     if accepted.startswith("."):
         return file.original_filename.lower().endswith(accepted.lower())
     kind, _, rest = accepted.partition("/")

@@ -37,6 +37,7 @@ FINDINGS: Mapping[str, str] = {
     "input_type": "a value is not of the type that is declared for it",
     "item": "`item` stands where no element is: outside `each`, or where all elements are asked for together",
     "missing_file": "a `prompt` or `schema` names a file that is not there",
+    "secret_input": "the name of a secret would come from, or go to, what is no secret",
     "missing_input": "a workflow that is used needs an input that is not given",
     "missing_key": "a key that is needed is missing",
     "model": "a model is written as `provider:name`",

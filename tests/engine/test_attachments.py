@@ -29,7 +29,7 @@ async def test_from_a_comment_to_the_workspace(tmp_path: Path) -> None:
     }
     bound = bind(declared, words, by_comment=True)
     assert bound.violations == ()
-    fetch = fetcher(client_of(made), None)
+    fetch = fetcher(client_of(made), None, 1)
     assert (await fetch(long)).content is None
     files, violations = await fetch_inputs(declared, bound.values, checkout=None, fetch=fetch)
     assert [(one.name, one.mime) for one in files] == [("table", "text/csv"), ("image", "image/png")]
@@ -37,5 +37,5 @@ async def test_from_a_comment_to_the_workspace(tmp_path: Path) -> None:
     assert "10,485,761 bytes" in violations[0].message
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    stage(workspace, files)
+    stage(workspace, {one.path: one.content for one in files})
     assert (workspace / ".bot/inputs/table").read_bytes() == b"a,1\n"

@@ -68,6 +68,9 @@ class ScriptedDesk:
             return answer
         return None
 
+    async def give(self, found: RunRows, terms: Terms) -> End | None:
+        return None
+
     async def perform(self, begun: Begun, terms: Terms) -> Performed:
         self.performed.append(f"{begun.rows.run.number}.{begun.step.id}#{begun.attempt.number}")
         return Performed(await self.perform_with(begun))

@@ -17,11 +17,13 @@ workflows:
    n: {type: number, min: 1}
    area: {type: enum, options: [api, web], default: api}
    on: {type: bool, default: true}
+   f: {type: file, required: false}
+   k: {type: secret, required: false}
   export: {from: [u]}
   steps: [{id: u, run: date, result: {fields: {days: {type: number}}}}]
  bare: {steps: [{id: inner, run: date}]}
  w:
-  inputs: {count: {type: number, default: 1}, word: {type: text, default: a}}
+  inputs: {count: {type: number, default: 1}, word: {type: text, default: a}, key: {type: secret, required: false}}
   steps:
   - {id: one, agent: x, result: {fields: {n: {type: number}, t: {type: string}, l: {type: array}}}}
 """
@@ -60,6 +62,12 @@ REFUSED = [
     ("{id: a, agent: x, tools: [{name: read_file, bound_args: {path: ^item}}]}", "item", "add `each"),
     ("{id: a, agent: x, tools: [{name: read_file, bound_args: {path: ^run.id}}]}", "bound_args", ""),
     ("{id: a, agent: x, ^tools: {}}", "type_mismatch", ""),
+    ("{id: a, uses: used, inputs: {n: 1, f: ^../x}}", "input_type", "declared in"),
+    ("{id: a, uses: used, inputs: {n: 1, f: ^[x]}}", "input_type", "is no text"),
+    ("{id: a, uses: used, inputs: {n: 1, k: ^lower}}", "input_type", "capital letters"),
+    ("{id: a, uses: used, inputs: {n: 1, k: ^'${{ inputs.word }}'}}", "secret_input", "cannot come from"),
+    ("{id: a, uses: used, inputs: {n: 1, k: ^'X_${{ inputs.key }}'}}", "secret_input", "hand on an input"),
+    ("{id: a, uses: used, inputs: {n: 1, area: ^'${{ inputs.key }}'}}", "secret_input", "as a secret alone"),
     # code
     ("{id: a, code: 'return ^('}", "code", ""),
     ("{id: a, code: '^await x'}", "code", "async def main"),
@@ -114,6 +122,8 @@ FINE = [
     "{id: a, uses: used, inputs: {n: '${{ steps.one.result.n }}'}}",
     "{id: a, uses: used, inputs: {n: '${{ steps.one.result.n ?? 1 }}', on: '${{ inputs.count ?? true }}'}}",
     "{id: a, uses: used, inputs: {n: '1${{ inputs.word }}'}}",
+    "{id: a, uses: used, inputs: {n: 1, f: '${{ steps.one.result.t }}', k: '${{ inputs.key }}'}}",
+    "{id: a, uses: used, inputs: {n: 1, f: docs/a.md, k: DEPLOY_TOKEN}}",
     "{id: a, agent: x, inputs: {i: {value: 1.5, type: number}, j: {value: '${{ steps.one.result.n }}', type: number}}}",
     "{id: a, agent: x, inputs: {i: [1, {b: '${{ inputs.word }}'}], j: true, k: 1, l: '${{ issue.labels }}'}}",
     "{id: a, agent: x, inputs: {i: {value: '${{ ctx.last_response }}', type: string}, j: {value: {}, type: json}}}",
@@ -134,16 +144,16 @@ def test_a_fault_of_a_body_has_its_line_in_the_block() -> None:
     """Line and column inside of the block, as the author sees them."""
     body = "  - id: a\n    code: |\n      found = 1\n      if found:\n        return (found\n"
     found = only(HEAD + body)
-    assert (found.code, place(found)) == ("code", (22, 16))
+    assert (found.code, place(found)) == ("code", (24, 16))
     folded = '  - {id: a, code: "x = 1\\nreturn )"}\n'
-    assert place(only(HEAD + folded)) == (18, 19)
+    assert place(only(HEAD + folded)) == (20, 19)
 
 
 def test_a_condition_in_a_block_has_its_place() -> None:
     """The same for conditions that are written as a block."""
     text = "  - id: a\n    run: date\n    when: |\n      outcome == 'x' &&\n      ctx.none == ''\n"
     found = only(HEAD + text)
-    assert (found.code, place(found)) == ("context_key", (22, 7))
+    assert (found.code, place(found)) == ("context_key", (24, 7))
 
 
 EXPORTS = [

@@ -190,3 +190,29 @@ def test_white_space_and_comments_take_no_time() -> None:
     assert [one.path for one in read] == [("outcome",)]
     assert bound == frozenset()
     assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("inputs.spec.size_bytes > 10", True),
+        ("inputs.spec == '.bot/inputs/spec'", True),
+        ("has(inputs.spec) && inputs.spec.mime == 'text/csv'", True),
+        ("'spec' in inputs && inputs.spec.size_bytes == 11 && inputs.area == 'api'", True),
+        ("has(inputs.spec.url)", False),
+        ("has(inputs.other) && inputs.other.size_bytes > 1", False),
+        ("inputs.spec.url == ''", False),
+    ],
+)
+def test_fields_of_a_file(text: str, holds: bool) -> None:
+    """They are flat keys in the scope, beside the file's path; CEL walks to them."""
+    inputs = {"area": "api", "spec": ".bot/inputs/spec", "spec.size_bytes": 11, "spec.mime": "text/csv"}
+    before = dict(inputs)
+    assert bool(parsed(text).evaluate({"inputs": inputs})) is holds
+    assert inputs == before, "the scope is nobody's to change"
+
+
+def test_a_list_and_its_element() -> None:
+    """Both may stand in one expression: the element is in the list already."""
+    scope = {"steps": {"a": {"result": {"l": ["x", "y"]}}}}
+    assert parsed("size(steps.a.result.l) == 2 && steps.a.result.l[0] == 'x'").evaluate(scope)

@@ -35,7 +35,7 @@ async def test_an_attachment(tmp_path: Path) -> None:
     content = b"a,1\n"
     files, violations = await fetch_inputs({"spec": SPEC}, {"spec": URL}, checkout=None, fetch=holding(content))
     assert violations == ()
-    stage(tmp_path, files)
+    stage(tmp_path, {one.path: one.content for one in files})
     staged = tmp_path / ".bot/inputs/spec"
     assert (staged.read_bytes(), stat.S_IMODE(staged.stat().st_mode)) == (content, 0o600)
     assert files[0].values() == {

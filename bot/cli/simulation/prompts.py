@@ -16,6 +16,7 @@ from bot.engine.assembly import assemble_step
 from bot.engine.delivered import delivered
 from bot.engine.grant import own_variables
 from bot.engine.rendering import rendering
+from bot.engine.run_inputs import SecretInputs, secret_names
 from bot.engine.terms import Begun, Terms
 from bot.model.context import BlockRecord
 from bot.model.outcome import Failed, Outcome
@@ -80,8 +81,9 @@ class Prompts:
         values = await self._around.read(
             lambda session: rendering(session, begun.rows, begun.tree, begun.level, step, begun.attempt, configuration)
         )
+        inputs = SecretInputs(values["inputs"], secret_names(begun.level.workflow), self._around.secret)
         resources = {name: one.shown for name, one in configuration.bot.resources.items()}
-        return {**values, "resources": resources, "secrets": AnyName()}
+        return {**values, "inputs": inputs, "resources": resources, "secrets": AnyName()}
 
     async def _asked(self, begun: Begun, step: AskingStep, place: Place) -> tuple[tuple[BlockRecord, ...], list[str]]:
         agent = self._terms.configuration.agents[step.asked]

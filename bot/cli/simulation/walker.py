@@ -12,6 +12,7 @@ from typing import Any
 
 from bot.cli.local import ThreadFile, keep
 from bot.cli.simulation.answers import Answers
+from bot.cli.simulation.given_files import made_up_files
 from bot.cli.simulation.made_up import Wanted, answer, made_up, performed
 from bot.cli.simulation.prompts import Prompts
 from bot.cli.simulation.quiet import Quiet
@@ -21,9 +22,11 @@ from bot.engine import commit
 from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import End
+from bot.engine.rendering import rendering
+from bot.engine.run_inputs import bound_inputs, to_fetch
 from bot.engine.scope import condition_scope, context_of
 from bot.errors import UserError
-from bot.model.outcome import Failed
+from bot.model.outcome import Done, Failed
 from bot.model.state import AttemptState, GateState, RunState, follow
 from bot.store import Session, Store, open_store, runs
 from bot.store.runs import RunRows
@@ -102,7 +105,7 @@ class _Walk:
         root: Path | None,
     ) -> None:
         self._store, self._configuration, self._workflow = store, configuration, workflow
-        self._rows, self._answers = rows, answers
+        self._rows, self._answers, self._root = rows, answers, root
         self._run_id = rows.run.id
         self._now = rows.dispatch.created_at
         self._ends: list[End] = []
@@ -121,6 +124,8 @@ class _Walk:
 
     async def go(self) -> Report:
         await self._store.write(lambda session: keep(session, self._rows))
+        files = made_up_files(self._workflow.inputs, self._rows.dispatch.inputs, self._root)
+        await self._store.write(lambda session: commit.keep_inputs(session, self._run_id, files, self._now))
         waiting = deque((await self._advance()).begun)
         while True:
             await self._look()
@@ -147,6 +152,8 @@ class _Walk:
         step, name = begun.step, name_of(begun.level, begun.attempt)
         note = self._notes.setdefault(begun.attempt.id, _Note())
         assert isinstance(step, WorkingStep)
+        if isinstance(step, UsesStep):
+            return await self._used(begun, step)
         entry = self._answers.take(*_aliases(name))
         note.given = entry is not None
         try:
@@ -158,6 +165,16 @@ class _Walk:
         workflow = begun.level.workflow
         wanted = self._wanted.setdefault(workflow.called, Wanted.of(workflow, self._configuration.agents))
         return performed(step, entry, made_up(step, wanted, workflow))
+
+    async def _used(self, begun: Begun, step: UsesStep) -> Performed:
+        """The files that a used workflow is given; paths that steps would have made lead to made-up ones."""
+        used = self._terms.find(step.uses)
+        assert used is not None, "a workflow that is not there is refused at load"
+        values = await self._store.read(
+            lambda session: rendering(session, begun.rows, begun.tree, begun.level, step, begun.attempt)
+        )
+        bound = bound_inputs(step, values, used)
+        return Performed(Done(), given=made_up_files(to_fetch(begun.level, used, bound), bound, self._root))
 
     # -- what waits ---------------------------------------------------------------------------------------------------
 

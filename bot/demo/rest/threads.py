@@ -23,7 +23,7 @@ def _shown(call: Call, row: Issue | Comment) -> JSON:
     if call.media in {"text", "full"}:
         out["body_text"] = row.body or ""
     if call.media in {"html", "full"}:
-        out["body_html"] = render(row.body or "")
+        out["body_html"] = call.world.store.sign(render(row.body or ""))
     if call.media in {"text", "html"}:
         del out["body"]
     return out
