@@ -17,7 +17,7 @@ from bot.engine.ledger import Ledger, keep_outcome
 from bot.engine.opening import lacks_files, opened, opens, repeated
 from bot.engine.posts import posted
 from bot.engine.rendering import rendering
-from bot.engine.route import admits
+from bot.engine.route import FAIL, admits
 from bot.engine.survey import Join, Resume, Survey, survey
 from bot.engine.terms import Begun, Terms
 from bot.model.outcome import Done, Failed, Outcome, Wait
@@ -28,6 +28,7 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Spend
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
+from bot.workflows.routing import END
 from bot.workflows.step import AskStep, GroupStep, RoutingStep, UsesStep, WaitStep
 from bot.workspace.staging import StagedFile
 
@@ -46,13 +47,15 @@ class Advancing:
     def __init__(self, session: Session, rows: RunRows, terms: Terms, now: datetime) -> None:
         self._session, self._rows, self._terms, self._now = session, rows, terms, now
         self._begun: list[Begun] = []
+        self._tree = Tree.of(rows, terms.workflow, terms.find)
+        self._frames = len(rows.frames)
 
     def go(self) -> Advance:
         """Apply everything that needs nobody's work; what does is recorded as running and returned."""
         rows = self._rows
         wake: datetime | None = None
         while rows.run.state is RunState.RUNNING:
-            tree = Tree.of(rows, self._terms.workflow, self._terms.find)
+            tree = self.tree()
             ledger = self._ledger(tree)
             found = survey(tree, rows, ledger.look, self._now)
             wake = found.wake
@@ -80,7 +83,7 @@ class Advancing:
         `files` are those that it produced, `given` those that a workflow is given which begins now.
         """
         step = level.step(attempt.step)
-        tree = Tree.of(self._rows, self._terms.workflow, self._terms.find)
+        tree = self.tree()
         if isinstance(step, UsesStep) and isinstance(outcome, Done):
             # it has read the files of its workflow, and that is all that was to be performed
             self._open(tree, level, step, attempt, given)
@@ -94,6 +97,13 @@ class Advancing:
             self._terms.intend(self._session, self._rows, level, attempt, outcome.intents, False)
         self._session.flush()
         self._said(level, step, attempt)
+
+    def tree(self) -> Tree:
+        """The run's frames; put together anew where some were opened since."""
+        if self._frames != len(self._rows.frames):
+            self._tree = Tree.of(self._rows, self._terms.workflow, self._terms.find)
+            self._frames = len(self._rows.frames)
+        return self._tree
 
     def _ledger(self, tree: Tree) -> Ledger:
         return Ledger(self._session, self._rows, tree, self._terms, self._now)
@@ -286,6 +296,12 @@ class Advancing:
     # -- what is said -------------------------------------------------------------------------------------------------
 
     def _said(self, level: Level, step: Step, attempt: Attempt) -> None:
+        for one in level.lineage():
+            # an element that is over is only its result: what was written in it is not read again
+            if one.is_element and one.attempts[-1].state.ended and one.attempts[-1].route.get("to") in (END, FAIL):
+                for frame in (one, *one.below()):
+                    frame.frame.cursor = runs.OVER
+                    self._session.add(frame.frame)
         if attempt.state is AttemptState.SUCCESS and step.publish is True and not level.deferred:
             self._terms.say_step(self._session, self._rows, level, step, attempt)
 

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from bot.engine import run_inputs
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
-from bot.engine.frames import Tree
 from bot.engine.graph import End
 from bot.engine.ledger import keep_outcome
 from bot.engine.terms import Begun, Say, Terms
@@ -69,7 +68,7 @@ def record(session: Session, begun: Begun, performed: Performed, terms: Terms, n
     advancing = Advancing(session, rows, terms, now)
     attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
     if attempt.state is AttemptState.RUNNING:
-        level = Tree.of(rows, terms.workflow, terms.find).level(attempt)
+        level = advancing.tree().level(attempt)
         advancing.settle(level, attempt, performed.outcome, performed.files, performed.given)
         session.flush()
     return advancing.go()

@@ -15,6 +15,9 @@ from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
+#: `Frame.cursor` of an element's frames when the element is over
+OVER = "over"
+
 
 @dataclass(slots=True)
 class RunRows:
@@ -135,10 +138,14 @@ def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
 
 
 def newest_values(session: Session, run_id: str) -> list[Value]:
-    """The run context: of each key the newest value of every step that wrote it in each frame, oldest first."""
+    """The run context: of each key the newest value of every step that wrote it in each frame, oldest first.
+
+    Nobody looks at what was written for an element that is over: its result is all that is left of it.
+    """
+    over = select(Frame.id).where(Frame.run_id == run_id, col(Frame.cursor) == OVER)
     newest = (
         select(func.max(col(Value.id)))
-        .where(Value.run_id == run_id)
+        .where(Value.run_id == run_id, col(Value.frame_id).not_in(over))
         .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
     )
     return list(session.exec(select(Value).where(col(Value.id).in_(newest)).order_by(col(Value.id))))
