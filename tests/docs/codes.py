@@ -105,6 +105,7 @@ FINDINGS: Mapping[str, str] = {
 }
 
 FAILURES: Mapping[str, str] = {
+    "file": "a file that a run or a used workflow is given does not fit, or cannot be had",
     "agent_failed": "the agent's program ended with an exit code other than 0",
     "agent_missing": "the agent's program is not there",
     "artifact_missing": "a file that the step `produces` is not there, or is no plain file of its workspace",
