@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bot.model.outcome import Done, Failed, Faulted
+from bot.model.state import GateState
 from bot.store import Store
 from tests.engine.play import Play
 
@@ -196,3 +197,20 @@ async def test_a_branch_within_an_element_within_a_group(store: Store) -> None:
         "0": {"p": "did deep[0.p]", "q": "did deeper[0.q]"},
         "1": {"p": "did deep[1.p]", "q": "did deeper[1.q]"},
     }
+
+
+async def test_elements_that_wait_for_people_come_one_after_the_other(store: Store) -> None:
+    """Also where the question is in a group: the second is asked when the first is answered."""
+    steps = """
+- id: fix
+  each: {over: [a, b]}
+  steps:
+    - {id: ok, ask: "Fix ${{ item }}?", options: {go: work, no: end}}
+    - {id: work, run: fix}
+"""
+    play = await (await Play.of(store, steps)).go()
+    for element in ("a", "b"):
+        open_now = [gate.question for gate in (await play.case.rows()).gates if gate.state is GateState.OPEN]
+        assert open_now == [f"Fix {element}?"]
+        await play.answer(answer="go")
+    assert play.end == "succeeded"
