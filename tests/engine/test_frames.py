@@ -57,6 +57,22 @@ async def test_a_failed_branch_fails_the_join(store: Store) -> None:
     assert [entry["status"] for entry in entries] == ["fail", "success"]
 
 
+async def test_a_branch_that_ends_as_failed_is_a_failed_entry(store: Store) -> None:
+    """Its last step may have gone well: an `end` that fails, a loop that is used up."""
+    steps = """
+- id: fan
+  parallel:
+    on_error: collect
+    branches:
+      says: [{id: one, end: {outcome: fail, message: no}}]
+      goes: [{id: two, run: x, loop: {max: 1}, next: [{when: "outcome == 'success'", to: two}, {to: end}]}]
+      well: [{id: three, run: x}]
+"""
+    play = await (await Play.of(store, steps)).go()
+    entries = json.loads((await play.context())["parallel.results"])
+    assert [entry["status"] for entry in entries] == ["fail", "fail", "success"]
+
+
 async def test_failures_may_be_collected(store: Store) -> None:
     """Then the step goes on."""
     steps = PARALLEL.replace("    branches:", "    on_error: collect\n    branches:")
