@@ -139,6 +139,9 @@ class Advancing:
             over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find)
             if over is not None:
                 self.settle(level, attempt, over)
+                if isinstance(over, Done):
+                    told = f"`each.over` of `{step.id}` has no element"
+                    attempt.route = {**attempt.route, "notes": [*attempt.route.get("notes", ()), told]}
             else:
                 attempt.state = follow(attempt.state, AttemptState.WAITING)
                 self._session.add(attempt)

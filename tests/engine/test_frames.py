@@ -138,10 +138,12 @@ async def test_nothing_runs_where_the_list_is_wrong(store: Store, files: object,
 
 @pytest.mark.parametrize("files", [None, []])
 async def test_no_elements(store: Store, files: object) -> None:
-    """Null and an empty list give nothing, with success."""
+    """Null and an empty list give nothing, with success and a note."""
     play = await (await Play.of(store, EACH % "", {"find": Done(result={"files": files})})).go()
     assert play.end == "succeeded"
     assert await play.result("fix") == {}
+    (fix,) = [each for each in (await play.case.rows()).attempts if each.step == "fix"]
+    assert fix.route["notes"] == ["`each.over` of `fix` has no element"]
     assert play.started == ["find", "after"]
 
 
