@@ -177,6 +177,9 @@ class Advancing:
         over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find, self._now, given)
         if over is not None:
             self._ledger(tree).settle(level, step, attempt, over)
+            if isinstance(over, Done):
+                told = f"`each.over` of `{step.id}` has no element"
+                attempt.route = {**attempt.route, "notes": [*attempt.route.get("notes", ()), told]}
             self._session.flush()
             self._said(level, step, attempt)
             return

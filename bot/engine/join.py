@@ -86,7 +86,8 @@ def _branches(step: ParallelStep, join: Join, rows: RunRows) -> Done | Failed:
             {
                 "branch": name,
                 "step": level.attempts[-1].step,
-                "status": written.get("outcome", "fail" if end.state is not RunState.SUCCEEDED else "success"),
+                # an `end` that fails, or a loop that is used up, follows a step that went well
+                "status": written.get("outcome", "success") if end.state is RunState.SUCCEEDED else "fail",
                 "context_updates": written,
                 "stats": _stats(level),
             }

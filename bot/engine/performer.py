@@ -42,7 +42,8 @@ class Performer:
         redact = self._around.bench.redact
         outcome = clean(outcome, redact)
         outcome = judged(step, outcome, None if file is None else redact(file), self._terms.result_bytes)
-        return Performed(*with_files(step, outcome, place.workspace.path, redact))
+        # what was read as JSON may have spelled a secret with escapes
+        return Performed(*with_files(step, clean(outcome, redact), place.workspace.path, redact))
 
     async def _outcome(self, begun: Begun, place: Place, seconds: float) -> tuple[Outcome, str | None]:
         """What came of the step, and what it left as its result in a file, if anything."""

@@ -1,4 +1,4 @@
-"""Secrets out of what a step came to, before anything of it is held against a schema, kept, or given to other steps."""
+"""Secrets out of what a step came to, before anything of it is kept or given to other steps; lone surrogates too."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from bot.engine.values import storable
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Question, Wait
 
 Redact = Callable[[str], str]
 
 
-def clean(outcome: Outcome, redact: Redact) -> Outcome:
-    """The outcome without secrets in any text of it; what a conversation needs to go on was cleaned as it was made."""
+def clean(outcome: Outcome, secrets: Redact) -> Outcome:
+    """The outcome without what `secrets` takes out, in any text of it, and without what no database takes.
+
+    What a conversation needs to go on was cleaned as it was made.
+    """
+
+    def redact(text: str) -> str:
+        return storable(secrets(text))
+
     match outcome:
         case Done():
             return replace(

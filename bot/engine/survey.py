@@ -106,7 +106,7 @@ class _Surveyor:
         each = step.each if opened[0].is_element else None
         if each is None and isinstance(step, GroupStep):
             opened = opened[-1:]  # the repetition under way
-        at_once = each.concurrency if each is not None else len(opened)
+        at_once = step.concurrency if each is not None else len(opened)
         stops = each is not None and each.on_error == "fail"
         running = self._found.running
         ends: list[tuple[Level, End]] = []

@@ -15,6 +15,9 @@ PLACEHOLDER = "[redacted]"
 SHORTEST = 5
 #: a piece of a longer value (a line of a key, the aligned middle of a base64 form) has to be this long to stand alone
 _SHORTEST_PIECE = 12
+#: a form has to be this long to be looked for across line breaks
+_SHORTEST_WRAPPED = 16
+_BREAK = r"\r?\n?"
 
 #: token shapes. Sources: GitHub "About authentication to GitHub" (token prefixes), AWS "IAM identifiers", RFC 7519,
 #: RFC 7468, the providers' own key prefixes
@@ -43,7 +46,8 @@ class Redactor:
     """`Redactor(secrets)(text)`: `text` without the secrets. Idempotent, safe to call from any thread.
 
     A known value is found raw, base64 (both alphabets, at any offset inside a larger value), percent-encoded, hex,
-    JSON-escaped and HTML-escaped, whatever the case; of a value with several lines each long line alone.
+    JSON-escaped and HTML-escaped, whatever the case, also where an encoder broke the lines of it; of a value with
+    several lines each long line alone.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -79,7 +83,8 @@ class Redactor:
 
     def stream(self) -> RedactedStream:
         """For text that comes in chunks: a secret that lies across a border is found too."""
-        return RedactedStream(self, max(len(self._forms[0]) if self._forms else 0, 4_096))
+        # room for the breaks of lines of 20 characters
+        return RedactedStream(self, max(len(self._forms[0]) * 11 // 10 if self._forms else 0, 4_096))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the secrets are."""
@@ -89,8 +94,13 @@ class Redactor:
     def _present(self, text: str) -> re.Pattern[str] | None:
         # looking for each form alone is a hundred times faster than one alternation of all
         lower = text.lower()
-        found = [form for form in self._forms if form in lower]
-        return re.compile("|".join(map(re.escape, found)), re.IGNORECASE) if found else None
+        found = [re.escape(form) for form in self._forms if form in lower]
+        if "\n" in lower:
+            # what encodes breaks its lines, wherever the secret stands in them
+            flat = lower.replace("\r", "").replace("\n", "")
+            wrapped = (form for form in self._forms if len(form) >= _SHORTEST_WRAPPED and form not in lower)
+            found = [_BREAK.join(map(re.escape, form)) for form in wrapped if form in flat] + found
+        return re.compile("|".join(found), re.IGNORECASE) if found else None
 
 
 class RedactedStream:
@@ -143,6 +153,8 @@ def _forms(secret: str) -> set[str]:
         forms |= {quote(raw, safe=""), quote(raw), quote_plus(raw), raw.hex(), html.escape(one)}
         forms |= {json.dumps(one, ensure_ascii=flag)[1:-1] for flag in (True, False)}
         forms |= {json.dumps(json.dumps(one))[3:-3]}
+        # as PHP writes JSON
+        forms |= {json.dumps(one).replace("/", "\\/")[1:-1]}
         forms |= _base64(raw)
     return {form for form in forms if len(form) >= SHORTEST}
 

@@ -148,6 +148,29 @@ async def test_a_variable_that_is_not_open_fails_the_step(store: Store, tmp_path
         assert (outcome.code, "CLOSED" in outcome.message) == ("env_not_exported", True)
 
 
+# -- what is taken out of what it gave
+
+
+async def test_a_secret_spelled_with_escapes_is_taken_out(store: Store, tmp_path: Path) -> None:
+    """Of a result, and of what `writes` reads in the output: both are clean after they were read as JSON too."""
+    spelled = r'{"key": "\u00733cret-value"}'
+    command = f"printf %s '{spelled}' | tee $BOT_RESULT_FILE".replace("\\", "\\\\").replace('"', '\\"')
+    async with open_room(store, tmp_path, text(f'run: "{command}", shell: bash, writes: [key]')) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Done)
+        assert (outcome.result, outcome.writes) == ({"key": "[redacted]"}, {"key": "[redacted]"})
+
+
+async def test_half_a_character_in_a_result(store: Store, tmp_path: Path) -> None:
+    """No database takes it, so no later step is asked to put it anywhere."""
+    spelled = r'{"key": ["\ud800"], "\ud800": 1}'.replace("\\", "\\\\").replace('"', '\\"')
+    command = f"printf %s '{spelled}' > $BOT_RESULT_FILE"
+    async with open_room(store, tmp_path, text(f'run: "{command}", shell: bash')) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Done)
+        assert outcome.result == {"key": ["?"], "?": 1}
+
+
 # -- time
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bot.model.outcome import Done, Failed, Faulted
+from bot.model.state import GateState
 from bot.store import Store
 from tests.engine.play import Play
 
@@ -54,6 +55,22 @@ async def test_a_failed_branch_fails_the_join(store: Store) -> None:
     assert "/fan[api]#1/three success" in await play.ledger()
     entries = json.loads((await play.context())["parallel.results"])
     assert [entry["status"] for entry in entries] == ["fail", "success"]
+
+
+async def test_a_branch_that_ends_as_failed_is_a_failed_entry(store: Store) -> None:
+    """Its last step may have gone well: an `end` that fails, a loop that is used up."""
+    steps = """
+- id: fan
+  parallel:
+    on_error: collect
+    branches:
+      says: [{id: one, end: {outcome: fail, message: no}}]
+      goes: [{id: two, run: x, loop: {max: 1}, next: [{when: "outcome == 'success'", to: two}, {to: end}]}]
+      well: [{id: three, run: x}]
+"""
+    play = await (await Play.of(store, steps)).go()
+    entries = json.loads((await play.context())["parallel.results"])
+    assert [entry["status"] for entry in entries] == ["fail", "fail", "success"]
 
 
 async def test_failures_may_be_collected(store: Store) -> None:
@@ -121,10 +138,12 @@ async def test_nothing_runs_where_the_list_is_wrong(store: Store, files: object,
 
 @pytest.mark.parametrize("files", [None, []])
 async def test_no_elements(store: Store, files: object) -> None:
-    """Null and an empty list give nothing, with success."""
+    """Null and an empty list give nothing, with success and a note."""
     play = await (await Play.of(store, EACH % "", {"find": Done(result={"files": files})})).go()
     assert play.end == "succeeded"
     assert await play.result("fix") == {}
+    (fix,) = [each for each in (await play.case.rows()).attempts if each.step == "fix"]
+    assert fix.route["notes"] == ["`each.over` of `fix` has no element"]
     assert play.started == ["find", "after"]
 
 
@@ -196,3 +215,20 @@ async def test_a_branch_within_an_element_within_a_group(store: Store) -> None:
         "0": {"p": "did deep[0.p]", "q": "did deeper[0.q]"},
         "1": {"p": "did deep[1.p]", "q": "did deeper[1.q]"},
     }
+
+
+async def test_elements_that_wait_for_people_come_one_after_the_other(store: Store) -> None:
+    """Also where the question is in a group: the second is asked when the first is answered."""
+    steps = """
+- id: fix
+  each: {over: [a, b]}
+  steps:
+    - {id: ok, ask: "Fix ${{ item }}?", options: {go: work, no: end}}
+    - {id: work, run: fix}
+"""
+    play = await (await Play.of(store, steps)).go()
+    for element in ("a", "b"):
+        open_now = [gate.question for gate in (await play.case.rows()).gates if gate.state is GateState.OPEN]
+        assert open_now == [f"Fix {element}?"]
+        await play.answer(answer="go")
+    assert play.end == "succeeded"
