@@ -58,7 +58,7 @@ def written(step: Step, outcome: Done | Failed, state: str) -> dict[str, str]:
         values[LABEL] = outcome.output
     if step.kind in ("agent", "ask") and outcome.output is not None:
         values |= {"last_response": outcome.output, f"response.{step.id}": outcome.output}
-    if step.kind in ("run", "code"):
+    if step.kind in ("run", "code") and state != "skipped":  # one that did not run leaves what is there
         values |= {"tool_stdout": outcome.stdout, "tool_stderr": outcome.stderr}
     values |= outcome.writes
     return {key: storable(text) for key, text in values.items()}
