@@ -232,3 +232,14 @@ async def test_elements_that_wait_for_people_come_one_after_the_other(store: Sto
         assert open_now == [f"Fix {element}?"]
         await play.answer(answer="go")
     assert play.end == "succeeded"
+
+
+async def test_a_command_that_is_skipped_leaves_the_output_of_the_one_before(store: Store) -> None:
+    """Nothing was captured, so nothing is written."""
+    steps = """
+- {id: one, run: x}
+- {id: two, run: x, when: "outcome == 'fail'"}
+"""
+    play = await (await Play.of(store, steps, {"one": Done("said", stdout="said", stderr="warned")})).go()
+    context = await play.context()
+    assert (context["tool_stdout"], context["tool_stderr"], context["outcome"]) == ("said", "warned", "skipped")
