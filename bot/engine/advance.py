@@ -14,7 +14,7 @@ from bot.engine.graph import End, Start
 from bot.engine.join import joined
 from bot.engine.judge import judged
 from bot.engine.ledger import Ledger, keep_outcome
-from bot.engine.opening import lacks_files, opened, opens, repeated
+from bot.engine.opening import NO_ELEMENTS, lacks_files, opened, opens, repeated
 from bot.engine.posts import posted
 from bot.engine.rendering import rendering
 from bot.engine.route import FAIL, admits
@@ -183,10 +183,8 @@ class Advancing:
         values = rendering(self._session, self._rows, tree, level, step, attempt)
         over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find, self._now, given)
         if over is not None:
-            self._ledger(tree).settle(level, step, attempt, over)
-            if isinstance(over, Done):
-                told = f"`each.over` of `{step.id}` has no element"
-                attempt.route = {**attempt.route, "notes": [*attempt.route.get("notes", ()), told]}
+            notes = (NO_ELEMENTS,) if isinstance(over, Done) else ()
+            self._ledger(tree).settle(level, step, attempt, over, notes=notes)
             self._session.flush()
             self._said(level, step, attempt)
             return

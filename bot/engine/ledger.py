@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -52,11 +52,12 @@ class Ledger:
         *,
         said: str = "",
         onward: str | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Record what a step came to. A `decide` that leads nowhere makes it a failure.
 
         `files` are those that it produces, by id; `said` is what a person gave as a reason; `onward` where it goes on
-        whatever its routes say.
+        whatever its routes say; `notes` are for the record.
         """
         walk = Walk.of(level.attempts)
         if isinstance(outcome, Faulted):
@@ -66,9 +67,9 @@ class Ledger:
                 return
             outcome = Failed("transient", outcome.message, "Try again later.", usage=outcome.usage)
         try:
-            self._settle(level, step, attempt, outcome, walk, said, onward)
+            self._settle(level, step, attempt, outcome, walk, said, onward, notes)
         except RouteFault as fault:
-            self._settle(level, step, attempt, _instead(fault, outcome), walk, said, None)
+            self._settle(level, step, attempt, _instead(fault, outcome), walk, said, None, notes)
         if attempt.state is AttemptState.SUCCESS:
             evidence.register(self._session, self._rows, level, step, attempt, files or {}, self._now)
         if attempt.route.get("why") == "rework":
@@ -84,6 +85,7 @@ class Ledger:
         walk: Walk,
         said: str,
         onward: str | None,
+        notes: Sequence[str],
     ) -> None:
         rows = self._rows
         before, known = attempt.state, len(rows.values)
@@ -109,7 +111,7 @@ class Ledger:
         rework = step.rework if isinstance(step, WorkingStep) else None
         if taken.why == "rework" and rework is not None and rework.comments_as is not None:
             self._write(attempt, {rework.comments_as: taken.reason})
-        attempt.route = taken.to_row()
+        attempt.route = replace(taken, notes=(*notes, *taken.notes)).to_row()
         self._session.add_all(rows.values[known:])
 
     def pass_by(self, level: Level, step: Step, attempt: Attempt, start: Start) -> None:
