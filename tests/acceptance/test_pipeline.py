@@ -17,12 +17,14 @@ from bot.engine.commit import Begun
 from bot.engine.frames import Tree
 from bot.engine.scope import context_of
 from bot.model.ident import new_id
-from bot.model.outcome import Done, Failed, Outcome, ToolCall, Usage
+from bot.model.outcome import Done, Failed, Faulted, Outcome, ToolCall, Usage
 from bot.model.state import RunState
 from bot.store import Store, open_store
 from bot.workflows import Budget, Declared, bind, builtin_files, check, extract, lower
+from bot.workflows.base_step import WorkingStep
 from bot.workflows.modifiers import KINDS, MODIFIERS
 from bot.workflows.request import request_budget
+from bot.workflows.step import AskStep
 from bot.workflows.writes import find_object
 from tests.acceptance.pages import (
     BOT,
@@ -837,3 +839,203 @@ async def test_the_tree_of_a_run_is_what_its_rows_say(store: Store) -> None:
     rows = await play.case.rows()
     tree = Tree.of(rows, play.case.terms.workflow, play.case.terms.find)
     assert context_of(rows, tree, tree.root).newest["k"] == "before"
+
+
+# -- order and routing
+
+
+async def test_steps_run_in_file_order_unless_routed(store: Store) -> None:
+    """A skipped step takes its default; `end` ends its frame."""
+    steps = """
+    - {id: a, run: x, when: "false", next: c}
+    - {id: b, run: x, next: end}
+    - {id: c, run: x, next: b}
+    """
+    play = await played(store, steps)
+    assert play.started == ["c", "b"]
+    assert await play.ledger() == ["/a skipped", "/c success", "/b success"]
+
+
+async def test_only_a_passing_fault_is_tried_again(store: Store) -> None:
+    """As often as `retry` says, by itself and later; a wrong result and a failed command never."""
+    play = await playing(store, "- {id: a, agent: writer, retry: {max: 1, base: 2s, cap: 60s}}", {"a": Faulted("503")})
+    await play.go()
+    assert (await play.case.run()).state is RunState.QUEUED
+    assert (await play.case.run()).not_before is not None
+    await play.claim(after=90)
+    await play.go()
+    assert play.started == ["a", "a"]
+    assert play.end.startswith("failed a failed")
+    script = {"a": Failed("command_failed", "no")}
+    again = await playing(store, "- {id: a, run: x, retry: {max: 3}}", script, guid="other")
+    assert (await again.go()).started == ["a"]
+
+
+async def test_a_group_repeats_until_its_condition_holds(store: Store) -> None:
+    """At most `max` times; its result is that of its last step, and what it wrote is the run's."""
+    steps = """
+    - id: group
+      loop: {max: 3, until: "ctx.ok == 'yes'"}
+      steps: [{id: work, run: x, writes: [ok]}, {id: test, run: x}]
+    - {id: after, run: x}
+    """
+    script: dict[str, Any] = {"work": [Done('{"ok": "no"}'), Done('{"ok": "yes"}')], "test": Done("t", {"n": 1})}
+    play = await played(store, steps, script)
+    assert play.started == ["work", "test", "work", "test", "after"]
+    assert await play.result("group") == {"n": 1}
+    assert (await play.context())["ok"] == "yes"
+
+
+LISTED = """
+- {id: find, run: x}
+- id: many
+  run: x
+  each: {over: "${{ steps.find.result.l }}", key: sku, concurrency: 2MORE}
+  env: {I: "${{ item.sku }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("elements", "code"),
+    [([{"sku": "a"}, {"sku": "a"}], "each_key"), ([{"sku": "a"}, {}], "each_key"), ({"sku": "a"}, "each_list")],
+)
+async def test_a_list_that_is_wrong_fails_before_anything_runs(store: Store, elements: Any, code: str) -> None:
+    """A key that is missing or stands twice, and what is no list."""
+    play = await played(store, LISTED.replace("MORE", ""), {"find": Done(result={"l": elements})})
+    assert (await play.error("many")).startswith(f"{code}: ")
+    assert play.started == ["find"]
+
+
+@pytest.mark.parametrize("elements", [None, []])
+async def test_null_and_an_empty_list_are_no_elements_with_a_note(store: Store, elements: Any) -> None:
+    """The step has succeeded."""
+    play = await played(store, LISTED.replace("MORE", ""), {"find": Done(result={"l": elements})})
+    assert (play.end, await play.result("many")) == ("succeeded", {})
+    many = (await play.case.rows()).attempts[-1]
+    assert many.route["notes"] == ["`each` had no elements, so that nothing was done"]
+
+
+@pytest.mark.parametrize(
+    ("more", "end"), [("", "failed many failed: element_failed"), (", on_error: collect", "succeeded")]
+)
+async def test_an_element_that_fails(store: Store, more: str, end: str) -> None:
+    """Nothing new begins and the step fails, unless failures are collected: then they are entries among the others."""
+    elements = [{"sku": "b"}, {"sku": "a"}, {"sku": "c"}]
+    script: dict[str, Any] = {"find": Done(result={"l": elements}), "many[b]": Failed("x", "no")}
+    play = await playing(store, LISTED.replace("MORE", more), script)
+    await play.go()
+    assert play.end.startswith(end)
+    assert play.most <= 2
+    if more:
+        assert list(await play.result("many")) == ["b", "a", "c"]
+
+
+def test_each_and_loop_do_not_stand_together() -> None:
+    """Nor is there more than one element at once where people are waited for."""
+    found = findings("- {id: a, each: {over: [1]}, loop: {max: 2, until: 'true'}, steps: [{id: b, run: x}]}")
+    assert [one.severity for one in found] == ["error"]
+    step = configured("- {id: a, ask: Ok?, each: {over: [1, 2]}}").workflows["main"].steps[0]
+    assert isinstance(step, WorkingStep)
+    assert step.concurrency == 1
+    refused("modifier", "- {id: a, ask: Ok?, each: {over: [1, 2], concurrency: ^4}}")
+
+
+# -- what is checked before anything runs
+
+
+@pytest.mark.parametrize("name", ["Plan", "1st", "a-b", "a.b", "end", "fail", "last", "retry", "''"])
+def test_what_is_no_id_is_refused(name: str) -> None:
+    """Lower-case letters, digits and `_`, a letter first, and no word of the language."""
+    found = findings(f"- {{id: {name}, run: x}}")
+    assert [one.severity for one in found] == ["error"], found
+    assert (found[0].line, found[0].column) == (7, 14)
+
+
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        ("duplicate_id", "- {id: a, run: x}\n- {id: ^a, run: x}"),
+        ("duplicate_id", "- {id: a, run: x}\n- {id: g, steps: [{id: ^a, run: x}]}"),
+        ("route", "- {id: a, run: x, next: ^nowhere}"),
+        ("route", "- {id: a, run: x, next: ^inner}\n- {id: g, steps: [{id: inner, run: x}]}"),
+        ("route", "- {id: a, ask: Ok?, options: {go_: ^nowhere}}"),
+        ("unreachable", "- {id: a, run: x, next: end}\n- {id: ^b, run: x}"),
+        ("unknown_key", "- {id: a, run: x, ^timout: 5m}"),
+        ("type_mismatch", "- {id: a, run: x, reads: [^1]}"),
+        ("unknown_tool", "- {id: a, agent: writer, tools: [^raed_file]}"),
+        ("unknown_agent", "- {id: a, agent: ^wirter}"),
+        ("duration", "- {id: a, run: x, timeout: ^soon}"),
+    ],
+)
+def test_shape_and_routes_are_checked(code: str, steps: str) -> None:
+    """Each with its place, what was expected, and a hint."""
+    assert refused(code, steps).hint
+
+
+def test_one_mistake_is_one_finding_and_an_error_beats_a_warning() -> None:
+    """For a step and a key; findings come sorted by file and line."""
+    steps = """
+    - {id: a, agent: writer, prompt: "${{ ctx.k }} ${{ ctx.k }} ${{ steps.z.output }} ${{ steps.z.error }}"}
+    - {id: b, agent: writer, prompt: "${{ ctx.k }}", when: "ctx.k == '1'"}
+    """
+    found = findings(steps)
+    assert [(one.line, one.code, one.severity) for one in found] == [
+        (7, "context_key", "warning"),
+        (7, "unknown_step", "error"),
+        (8, "context_key", "error"),
+    ]
+
+
+FILES = {
+    "a key twice": ("version: 1\nversion: 1\n", "yaml_duplicate_key", 2),
+    "a tab": ("version: 1\nagents:\n\ta: 1\n", "yaml_tab", 3),
+    "an alias of itself": ("version: 1\nagents: &a {x: *a}\n", "yaml_alias", 2),
+    "too deep": (f"version: 1\nagents: {'[' * 60}{']' * 60}\n", "yaml_depth", 2),
+    "too large": (f"version: 1\n# {'x' * 262_144}\n", "yaml_size", 1),
+    "an object of Python": ("version: !!python/object:os.system 1\n", "yaml_tag", 1),
+    "no version": ("agents: {}\n", "missing_key", 1),
+    "another version": ("version: 2\n", "version", 1),
+    "a key of no meaning": ("version: 1\nagent: {}\n", "unknown_key", 2),
+    "two of one name": (
+        "version: 1\nagents: {one: {model: 'demo:x'}}\nworkflows: {one: {steps: [{id: a, run: x}]}}\n",
+        "duplicate_name",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_read_says_where(name: str) -> None:
+    """With line, column and hint; nothing is guessed."""
+    text, code, line = FILES[name]
+    found = check({BOT: text})[1]
+    assert (found[0].code, found[0].line) == (code, line), found
+    assert found[0].column >= 1
+    assert found[0].severity == "error"
+
+
+def test_an_alias_bomb_is_bounded() -> None:
+    """Ten thousand nodes, and no time is lost."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    found = check({BOT: "version: 1\n" + "\n".join(lines)})[1]
+    assert "yaml_alias" in [one.code for one in found]
+
+
+def test_on_and_yes_and_no_stay_text() -> None:
+    """Booleans are those of YAML 1.2."""
+    (step,) = configured("- {id: a, ask: Ok?, options: {yes: end, no: end, on: end}}").workflows["main"].steps
+    assert isinstance(step, AskStep)
+    assert list(step.options) == ["yes", "no", "on"]
+
+
+def test_an_agent_is_a_workflow_of_one_step() -> None:
+    """Its own `prompt` is the system's text; without a file there is the product's own agent."""
+    made = configured("- {id: a, run: x}", agents="triage: {model: 'demo:x', prompt: You triage.}")
+    workflow = made.workflow_for("triage")
+    assert workflow is not None
+    assert [(step.kind, step.id) for step in workflow.steps] == [("agent", "triage")]
+    bare, found = check({}, builtin_files())
+    assert bare is not None
+    assert found == ()
+    assert "ask" in bare.names()

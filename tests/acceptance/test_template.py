@@ -398,7 +398,7 @@ async def test_a_missing_value_fails_the_step(store: Store, tmp_path: Path, step
 async def test_where_people_read_a_token_without_a_value_stays_as_written(
     store: Store, tmp_path: Path, step: str
 ) -> None:
-    """The step does its work, and a warning is recorded."""
+    """The step does its work."""
     async with acting(store, tmp_path, f"- {{id: no, workspace: none, run: x, when: 'false'}}\n- {step}") as room:
         outcomes = await act(room)
         rows = await room.case.rows()
