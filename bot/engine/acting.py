@@ -18,7 +18,8 @@ from bot.steps import (
     perform_review,
     read_diff,
 )
-from bot.workflows.github_steps import Notice, NotifyStep, PullRequestStep, ReviewStep
+from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep, WebhookCall
+from bot.workflows.node import Node
 from bot.workflows.step import CodeStep, ConnectorStep
 from bot.workflows.values import fill
 
@@ -27,11 +28,15 @@ ARGUMENTS_MAX = 8 * 1024 * 1024
 
 
 class Acting:
-    """One attempt of a step that is no agent's and no command's."""
+    """One attempt of a step that is no agent's and no command's.
+
+    `warnings` are tokens that stayed as they were written, in texts that people read.
+    """
 
     def __init__(self, around: Surroundings, terms: Terms, begun: Begun, place: Place) -> None:
         self._around, self._terms, self._begun, self._place = around, terms, begun, place
         self._scope = place.scope
+        self.warnings: list[str] = []
 
     async def code(self, step: CodeStep, seconds: float) -> Outcome:
         """Run the body with its inputs as variables."""
@@ -63,12 +68,22 @@ class Acting:
             redact=self._around.bench.redact,
         )
 
+    async def said(self, step: NotifyStep | ReviewStep | PullRequestStep) -> Outcome:
+        """What people will read, and what is done on GitHub with it."""
+        match step:
+            case NotifyStep():
+                return self.notify(step)
+            case ReviewStep():
+                return await self.review(step)
+            case PullRequestStep():
+                return await self.pull_request(step)
+
     def notify(self, step: NotifyStep) -> Outcome:
         """What is to be told, and done."""
         notice = step.notify
         labels = notice.labels
         return perform_notify(
-            comment=self._said(notice, "comment", notice.comment),
+            comment=self._said(notice, "comment"),
             labels=None
             if labels is None
             else {key: fill(labels, (key,), getattr(labels, key), self._scope).value for key in ("add", "remove")},
@@ -78,12 +93,22 @@ class Acting:
             if notice.webhook is None
             else {
                 "resource": notice.webhook.resource,
-                "body": fill(notice.webhook, ("body",), notice.webhook.body, self._scope).value,
+                "body": self._body(notice.webhook),
             },
         )
 
-    def _said(self, notice: Notice, key: str, text: str) -> str:
-        return notice.template(key).render(self._scope).text if text else ""
+    def _said(self, node: Node, key: str) -> str:
+        """A text that people read; empty where the author gave none."""
+        if not getattr(node, key):
+            return ""
+        rendered = node.template(key).render(self._scope)
+        self.warnings.extend(rendered.warnings)
+        return rendered.text
+
+    def _body(self, target: WebhookCall) -> Any:
+        filled = fill(target, ("body",), target.body, self._scope)
+        self.warnings.extend(filled.warnings)
+        return filled.value
 
     async def review(self, step: ReviewStep) -> Outcome:
         """The findings, held against the diff."""
@@ -91,7 +116,7 @@ class Acting:
         found = await self._around.reviewed()
         return perform_review(
             fill(wanted, ("findings",), wanted.findings, self._scope).value,
-            wanted.template("body").render(self._scope).text if wanted.body else "",
+            self._said(wanted, "body"),
             fill(wanted, ("verdict",), wanted.verdict, self._scope).value
             if "verdict" in wanted.model_fields_set
             else None,
@@ -110,8 +135,8 @@ class Acting:
             raise UserError("pull_request_branch", message, "Use `pull_request` in a workflow for issues.")
         issue: dict[str, Any] = self._begun.rows.dispatch.issue
         return await perform_pull_request(
-            title=wanted.template("title").render(self._scope).text,
-            body=wanted.template("body").render(self._scope).text if wanted.body else "",
+            title=self._said(wanted, "title"),
+            body=self._said(wanted, "body"),
             draft=wanted.draft,
             base=wanted.base or thread.default_branch,
             branch=branch_name(BRANCH_PREFIX, thread.number, str(issue.get("title", ""))),

@@ -13,6 +13,7 @@ from bot.engine.judge import judged
 from bot.engine.produced import with_files
 from bot.engine.redaction import clean
 from bot.engine.terms import Begun, Terms
+from bot.model.context import Context, Manifest
 from bot.model.outcome import Outcome
 from bot.steps import perform_run, read_result, result_file
 from bot.workflows import Step
@@ -57,12 +58,12 @@ class Performer:
                 return await acting.code(step, seconds), None
             case ConnectorStep() as step:
                 return await acting.connector(step, seconds), None
-            case NotifyStep() as step:
-                return acting.notify(step), None
-            case ReviewStep() as step:
-                return await acting.review(step), None
-            case PullRequestStep() as step:
-                return await acting.pull_request(step), None
+            case NotifyStep() | ReviewStep() | PullRequestStep() as step:
+                outcome = await acting.said(step)
+                if acting.warnings:  # on record as an agent's are
+                    manifest = Manifest(warnings=tuple(acting.warnings))
+                    await self._around.attach(begun, Context("", "", (), manifest))
+                return outcome, None
             case step:  # opened or passed by `advance`
                 raise TypeError(f"a step of kind {step.kind} is not performed")
 

@@ -290,8 +290,8 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     usage = Usage()
     for each in rows.attempts:
         usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
-    # inputs of a command or body are on record, and no model saw them
-    manifest = attempt.manifest if attempt is not None and attempt.kind not in ("run", "code") else None
+    # what other kinds have on record, such as the inputs of a command, no model saw
+    manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
     return Footer(
         run=rows.run.number,
         name=rows.run.workflow,
