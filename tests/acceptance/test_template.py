@@ -392,18 +392,22 @@ async def test_a_missing_value_fails_the_step(store: Store, tmp_path: Path, step
     "step",
     [
         "{id: a, notify: {comment: 'See ${{ steps.no.output }}.'}}",
+        "{id: a, notify: {webhook: {resource: chat, body: {text: ['See ${{ steps.no.output }}.']}}}}",
         "{id: a, end: {message: 'See ${{ steps.no.output }}.'}}",
     ],
 )
 async def test_where_people_read_a_token_without_a_value_stays_as_written(
     store: Store, tmp_path: Path, step: str
 ) -> None:
-    """The step does its work."""
-    async with acting(store, tmp_path, f"- {{id: no, workspace: none, run: x, when: 'false'}}\n- {step}") as room:
+    """The step does its work, and a warning is recorded."""
+    steps = f"- {{id: no, workspace: none, run: x, when: 'false'}}\n- {step}"
+    async with acting(store, tmp_path, steps, top=TOP) as room:
         outcomes = await act(room)
-        rows = await room.case.rows()
-        assert not rows.attempts[-1].error, outcomes
-        assert "See ${{ steps.no.output }}." in repr(outcomes) + str(rows.attempts[-1].output)
+        last = (await room.case.rows()).attempts[-1]
+        assert not last.error, outcomes
+        assert "See ${{ steps.no.output }}." in repr(outcomes) + str(last.output)
+        recorded = [*last.route.get("notes", []), *(last.manifest or {}).get("warnings", [])]
+        assert recorded == ["`steps.no.output` has no value; it stays as written"]
 
 
 @pytest.mark.parametrize(
