@@ -912,7 +912,7 @@ async def test_null_and_an_empty_list_are_no_elements_with_a_note(store: Store, 
     play = await played(store, LISTED.replace("MORE", ""), {"find": Done(result={"l": elements})})
     assert (play.end, await play.result("many")) == ("succeeded", {})
     many = (await play.case.rows()).attempts[-1]
-    assert many.route["notes"] == ["`each` had no elements, so that nothing was done"]
+    assert many.route["notes"] == ["`each.over` of `many` has no element"]
 
 
 @pytest.mark.parametrize(
