@@ -35,7 +35,7 @@ from bot.engine.run_folder import RunFolder
 from bot.engine.run_inputs import SecretInputs, fetched_for_use, secret_names, seen_files
 from bot.errors import NotFound, UserError
 from bot.model.outcome import Done, Failed, Faulted, Outcome
-from bot.model.state import RunState
+from bot.model.state import GateState, RunState
 from bot.publish import Redactor
 from bot.runners import Runners
 from bot.settings import Settings
@@ -192,7 +192,11 @@ def _nothing(*_: object) -> None:
 def _told_end(rows: RunRows, ends: list[End]) -> bool:
     """Say what no step has said yet: the message of an `end`, or why the run stopped."""
     last = rows.attempts[-1] if rows.attempts else None
-    if not ends:  # a fault that the service would wait out
+    if not ends:  # a fault that the service would wait out, or what it would wait for
+        waited_for = {gate.attempt_id for gate in rows.gates if gate.state is GateState.OPEN}
+        for one in rows.attempts:
+            if one.id in waited_for:
+                err(f"{one.step} ({one.kind}) waits, and a local run ends here; `threadsmith simulate` goes on")
         return False
     if ends[0].state is not RunState.SUCCEEDED:
         if last is None or not last.error or last.route.get("code"):

@@ -81,7 +81,7 @@ class Who(Node):
     )
     logins: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), description="people by name")
     not_requester: bool = Field(False, description="whether the one who asked may not answer")
-    dashboard: bool = Field(False, description="whether an answer on the bot's own pages counts")
+    dashboard: bool = Field(False, description="whether an answer over the bot's API counts; there is no other way yet")
 
 
 class AskStep(WorkingStep):

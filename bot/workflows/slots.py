@@ -168,6 +168,8 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
         return "namespace", f"`{name}` is no namespace; {rule.what} takes {usable}", meant(name, rule.namespaces)
     if name not in rule.namespaces:
         hint = "pass it through `env:`" if rule.safe_only else "use what this place takes"
+        if name == "secrets" and not rule.safe_only:
+            hint = "secrets go into `env:` of commands and `headers` and `env` of resources, nowhere else"
         return "namespace", f"`{name}` cannot be used in {rule.what}, which takes {usable}", hint
     if name not in AVAILABLE:
         return "not_available", f"`{name}` is not available yet; {rule.what} takes {usable} now", ""

@@ -276,3 +276,13 @@ def test_a_step_sees_the_run(threadsmith: Threadsmith, repository: Path, thread:
     said = threadsmith("run", "state", "--thread", thread, "--config", repository)
     assert said.code == 0
     assert said.out.split("\n") == ["said", "said", "['one']", "hello", ""]
+
+
+@pytest.mark.parametrize("step", ["ask: Go on?", "wait: {for: 2h}"])
+def test_a_step_that_waits_is_named(threadsmith: Threadsmith, repository: Path, thread: Path, step: str) -> None:
+    steps = f"      - {{id: one, run: echo one}}\n      - id: held\n        {step}\n"
+    text = f"version: 1\nworkflows:\n  waits:\n    steps:\n{steps}"
+    (repository / ".github" / "bot.yml").write_text(text)
+    said = threadsmith("run", "waits", "--thread", thread, "--config", repository)
+    assert (said.code, said.out) == (1, "one\n")
+    assert f"held ({step.split(':')[0]}) waits" in said.err
