@@ -10,7 +10,7 @@ from bot.engine.grant import REQUESTS, TOKENS, environment, own_variables, step_
 from bot.errors import UserError
 from bot.store import Store
 from bot.store.tables import Attempt
-from bot.workflows import Budget, load
+from bot.workflows import AgentStep, Budget, load
 from bot.workspace import Workspace
 from tests.engine.scene import open_case
 from tests.rows import NOW
@@ -47,7 +47,9 @@ def test_a_step_gets_what_is_left_and_no_more_than_its_own(
     agent = f'agents: {{a: {{{own}model: "demo:echo"}}}}'
     workflow = load({".github/bot.yml": f"version: 1\n{agent}\n"}).workflow_for("a")
     assert workflow is not None
-    limits = step_limits(workflow.steps[0], budget, PAST, 12.5)
+    step = workflow.steps[0]
+    assert isinstance(step, AgentStep)
+    limits = step_limits(step, budget, PAST, 12.5)
     assert ((limits.tokens, limits.usd), limits.requests, limits.seconds) == (expected, REQUESTS, 12.5)
 
 

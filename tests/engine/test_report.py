@@ -288,7 +288,8 @@ async def test_elements_that_go_well_hide_no_failure(store: Store) -> None:
     """The first failed, the second ended last."""
     case = await told(store, text(", each: {over: [a, b]}"))
     begun = (await case.case.store.write(lambda s: commit.advance(s, case.case.run_id, case.terms, NOW))).begun
-    for one, outcome in zip(begun, (Failed("command_failed", "it exited with 2"), Done("fine")), strict=True):
+    outcomes: tuple[Outcome, ...] = (Failed("command_failed", "it exited with 2"), Done("fine"))
+    for one, outcome in zip(begun, outcomes, strict=True):
         performed = commit.Performed(outcome)
         await store.write(lambda s, b=one, p=performed: commit.record(s, b, p, case.terms, NOW))  # type: ignore[misc]
     (comment,) = await case.comments()

@@ -109,7 +109,7 @@ async def test_missing_folder(sandbox: Sandbox, tmp_path: Path) -> None:
 
 async def test_a_command_that_is_too_long_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
     """Linux takes at most 128 KiB a word (execve(2), MAX_ARG_STRLEN)."""
-    done = await sandbox.run(Command(("true",), tmp_path, {"BIG": "x" * 200_000}))
+    done = await sandbox.run(Command(("true", "x" * 200_000), tmp_path))
     assert done.exit_code is None
     assert "too long" in done.stderr
 
