@@ -9,6 +9,7 @@ and bubblewrap itself, which runs outside, starts with an empty environment (a s
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -93,6 +94,8 @@ class Bubblewrap:
                     max_stderr=command.max_stderr,
                 )
             except OSError as error:
+                if error.errno == errno.E2BIG:  # the author's argument, not the operator's machine
+                    return Completed(None, "", f"{command.argv[0]}: {os.strerror(errno.E2BIG)}\n", 0.0)
                 raise OperatorError(f"cannot start bubblewrap: {error}", "see `threadsmith doctor`") from error
         return _completed(command, ended)
 
