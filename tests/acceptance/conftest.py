@@ -1,5 +1,5 @@
 """A real SQLite file for each test."""
 
-from tests.engine.conftest import store
+from tests.engine.conftest import migrated, store
 
-__all__ = ["store"]
+__all__ = ["migrated", "store"]

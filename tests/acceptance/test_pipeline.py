@@ -359,7 +359,8 @@ def test_the_cascade_that_finds_the_object(text: str, found: Any) -> None:
 
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.sampled_from(['{"a": 1}', "}", "[", '"'])
-JSON = st.recursive(LEAVES, lambda i: st.lists(i, max_size=3) | st.dictionaries(st.text(max_size=3), i, max_size=3))
+INNER = st.lists(LEAVES, max_size=3) | st.dictionaries(st.text(max_size=3), LEAVES, max_size=3)
+JSON = LEAVES | INNER | st.lists(INNER, max_size=2) | st.dictionaries(st.text(max_size=3), INNER, max_size=2)
 PROSE = st.text("ab ,.\n(:", max_size=12)
 
 
@@ -912,7 +913,8 @@ async def test_null_and_an_empty_list_are_no_elements_with_a_note(store: Store, 
     play = await played(store, LISTED.replace("MORE", ""), {"find": Done(result={"l": elements})})
     assert (play.end, await play.result("many")) == ("succeeded", {})
     many = (await play.case.rows()).attempts[-1]
-    assert many.route["notes"] == ["`each.over` of `many` has no element"]
+    (note,) = many.route["notes"]
+    assert "no element" in note
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,18 @@ import pytest
 from bot.engine.commit import Begun
 from bot.engine.frames import Tree
 from bot.engine.scope import scope
+from bot.errors import UserError
 from bot.model.outcome import Done, Failed, Outcome
+from bot.model.state import RunState
 from bot.runners.tool import Bound, Tool, ToolAnswer
 from bot.runners.toolbox import ANSWER_NOW, Reply, Stop, Toolbox, Waiting
 from bot.store import Session, Store
 from bot.store.tables import Dispatch
+from bot.workflows import check
 from bot.workflows.paths import MISS
 from bot.workflows.resources import resolve
 from tests.acceptance.pages import (
+    BOT,
     act,
     acting,
     configured,
@@ -34,7 +38,7 @@ from tests.acceptance.pages import (
     until,
     warned,
 )
-from tests.engine.play import Play
+from tests.engine.play import Play, open_gate
 from tests.engine.scene import open_case
 from tests.engine.talk import newest
 from tests.fake_llm import Reply as Turn
@@ -604,3 +608,144 @@ async def test_every_attempt_stays(store: Store) -> None:
     assert [one.output for one in rows.attempts if one.step == "a"] == ["1", "2", "3"]
     tree = Tree.of(rows, play.case.terms.workflow)
     assert scope(rows, tree, tree.root, attempt=1)["steps"]["a"]["output"] == "3"
+
+
+# -- gates
+
+APPROVE = """
+- {id: plan, agent: writer}
+- id: gate
+  ask: Build this?
+  show: "${{ steps.plan.output }}"
+  options: {approve: build, revise: {rework: plan}, stop: end}
+  rework: {to: plan, max_loops: 1, comments_as: words}
+  timeout: 3d
+  on_timeout: stop
+- {id: build, run: x}
+"""
+
+
+async def test_a_run_that_waits_holds_nothing(store: Store) -> None:
+    """No lease and no worker; what it asks and shows is in the database, and so is when it is over."""
+    play = await played(store, APPROVE, {"plan": Done("the plan")})
+    rows = await play.case.rows()
+    assert (rows.run.state, rows.run.lease_owner) == (RunState.WAITING, None)
+    assert rows.run.not_before == play.now + timedelta(days=3)
+    gate = open_gate(rows)
+    assert (gate.question, gate.options["show"]) == ("Build this?", "the plan")
+    assert list(gate.options["options"]) == ["approve", "revise", "stop"]
+
+
+@pytest.mark.parametrize(("label", "started"), [("approve", ["plan", "build"]), ("stop", ["plan"])])
+async def test_an_option_leads_where_it_says(store: Store, label: str, started: list[str]) -> None:
+    """To its step, or to the end of its frame; the answer is the step's result."""
+    play = await played(store, APPROVE)
+    await play.answer(answer=label)
+    assert (play.end, play.started) == ("succeeded", started)
+    assert await play.result("gate") == {"answer": label, "text": "", "by": "meg"}
+
+
+async def test_an_option_may_send_the_work_back_with_the_persons_words(store: Store) -> None:
+    """They stand in a block of their own of the next prompt, and in the run context; as often as allowed."""
+    play = await played(store, APPROVE)
+    seen: list[Begun] = []
+
+    def plan(begun: Begun) -> Outcome:
+        seen.append(begun)
+        return Done("smaller")
+
+    play.script["plan"] = plan
+    await play.answer(answer="revise", text="smaller, please")
+    (begun,) = seen
+    block = (await handed(play, begun)).rework
+    assert block is not None
+    assert (block.kind, block.source, block.text) == ("rework", "answer to gate", "smaller, please")
+    assert (await play.context())["words"] == "smaller, please"
+    await play.answer(answer="revise", text="smaller still")
+    assert "rework_exhausted" in play.end
+
+
+async def test_time_answers_where_the_step_says_so(store: Store) -> None:
+    """Else the step fails."""
+    play = await played(store, APPROVE)
+    await play.claim(after=3 * 86400)
+    await play.go()
+    assert (play.end, play.started) == ("succeeded", ["plan"])
+
+
+async def test_a_plain_gate_is_approved_or_rejected_within_a_week(store: Store) -> None:
+    """Rejected, it fails; so it does when nobody answers."""
+    play = await played(store, "- {id: gate, ask: Fine?}")
+    assert (await play.case.run()).not_before == play.now + timedelta(days=7)
+    assert list(open_gate(await play.case.rows()).options["options"]) == ["approve", "reject"]
+    await play.answer(answer="reject")
+    assert play.end == "failed gate failed: rejected"
+    other = await (await playing(store, "- {id: gate, ask: Fine?}", guid="other")).go()
+    await other.claim(after=7 * 86400)
+    await other.go()
+    assert other.end == "failed gate failed: gate_timed_out"
+
+
+async def test_a_form_takes_typed_answers_and_all_that_are_required(store: Store) -> None:
+    """Numbers, booleans, options; the result has them by the id of the question."""
+    steps = """
+    - id: gate
+      ask: Some things
+      questions:
+        - {id: size, question: "How big is it?", type: number}
+        - {id: sure, question: "Sure?", type: bool}
+        - {id: kind, question: "Which?", type: enum, options: [a, b]}
+        - {id: more, question: "Else?", required: false}
+    """
+    play = await played(store, steps)
+    for wrong in (
+        {"size": "7"},
+        {"size": "x", "sure": "true", "kind": "a"},
+        {"size": "7", "sure": "true", "kind": "c"},
+    ):
+        with pytest.raises(UserError):
+            await play.answer(answers=wrong)
+    await play.answer(answers={"size": "7", "sure": "true", "kind": "b"})
+    given = await play.result("gate")
+    assert {key: given[key] for key in ("size", "sure", "kind")} == {"size": 7, "sure": True, "kind": "b"}
+
+
+async def test_a_gate_in_a_branch_lets_the_others_go_on(store: Store) -> None:
+    """The run waits when nothing else is left."""
+    fan = "{a: [{id: gate, ask: Ok?}, {id: one, run: x}], b: [{id: two, run: x}]}"
+    play = await playing(store, f"- {{id: fan, parallel: {{branches: {fan}}}}}")
+    await play.more()
+    assert [one.step.id for one in play.begun] == ["two"]
+    await play.go()
+    assert (await play.case.run()).state is RunState.WAITING
+    await play.answer(answer="approve")
+    assert play.end == "succeeded"
+
+
+async def test_a_wait_is_over_by_itself(store: Store) -> None:
+    """A time ends it; an event that does not come fails it, and a condition may catch that."""
+    play = await played(store, "- {id: a, wait: {for: 2h}}\n- {id: b, run: x}")
+    assert (await play.case.run()).not_before == play.now + timedelta(hours=2)
+    await play.claim(after=7200)
+    await play.go()
+    assert (play.end, play.started) == ("succeeded", ["b"])
+    caught = "next: [{when: \"outcome == 'fail'\", to: b}, {to: end}]"
+    steps = f"- {{id: a, wait: {{event: merged}}, timeout: 1h, {caught}}}\n- {{id: b, run: x}}"
+    other = await (await playing(store, steps, guid="other")).go()
+    await other.claim(after=3600)
+    await other.go()
+    assert (other.end, other.started) == ("succeeded", ["b"])
+
+
+def test_workflows_that_use_each_other_are_at_most_eight_deep() -> None:
+    """And none uses itself, however far round."""
+
+    def chain(length: int) -> list[str]:
+        text = page("- {id: call, uses: w1}", flow="export: {from: [call]}")
+        for n in range(1, length):
+            work = f"uses: w{n + 1}" if n < length - 1 else "run: x"
+            text += f"  w{n}:\n    export: {{from: [s]}}\n    steps: [{{id: s, {work}}}]\n"
+        return [one.code for one in check({BOT: text})[1]]
+
+    assert chain(8) == []
+    assert chain(9) == ["uses_depth"]
