@@ -106,13 +106,21 @@ class Tree:
         root = Level(rows.root, workflow.steps, workflow)
         by_frame = {rows.root.id: root}
         openers = {attempt.id: attempt for attempt in rows.attempts}
+        elements: dict[int, tuple[Step, ...]] = {}
         for frame in rows.frames:
             if frame.parent_id is None or frame.attempt_id is None:
                 continue
             parent = by_frame[frame.parent_id]
             owner = parent.step(openers[frame.attempt_id].step)
             assert isinstance(owner, WorkingStep)
-            level = by_frame[frame.id] = _level(frame, parent, owner, find)
+            if frame.item is not None:
+                # one row for all elements of a step: there may be a thousand of them
+                if id(owner) not in elements:
+                    elements[id(owner)] = (owner.element,)  # type: ignore[assignment]  # a copy of a step
+                level = Level(frame, elements[id(owner)], parent.workflow, parent, owner)
+            else:
+                level = _level(frame, parent, owner, find)
+            by_frame[frame.id] = level
             parent.children.setdefault(frame.attempt_id, []).append(level)
         for attempt in rows.attempts:
             by_frame[attempt.frame_id].attempts.append(attempt)
@@ -138,8 +146,6 @@ class Tree:
 
 def _level(frame: Frame, parent: Level, owner: WorkingStep, find: Find) -> Level:
     workflow = parent.workflow
-    if frame.item is not None:
-        return Level(frame, (owner.element,), workflow, parent, owner)  # type: ignore[arg-type]  # a copy of a step
     match owner:
         case GroupStep():
             steps = owner.steps
