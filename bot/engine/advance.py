@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,6 +37,13 @@ class Advance:
 
     begun: tuple[Begun, ...] = ()
     wake: datetime | None = None
+
+    @classmethod
+    def together(cls, advances: Iterable[Advance]) -> Advance:
+        """What several led to. Which of them is the newest is not known: the earliest says when to look again."""
+        each = tuple(advances)
+        begun = tuple(one for advance in each for one in advance.begun)
+        return cls(begun, min((advance.wake for advance in each if advance.wake is not None), default=None))
 
 
 class Advancing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -192,7 +192,7 @@ class Workers:
                 else:
                     tasks.discard(alarm)
                     alarm.cancel()
-                advance = _together(advances)
+                advance = Advance.together(advances)
                 await self._desk.noted(run_id, terms)
         finally:
             await _stopped(tasks)
@@ -227,12 +227,6 @@ class Workers:
                 _log.error("store_refuses", reason=str(error))
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
-
-
-def _together(advances: Sequence[Advance]) -> Advance:
-    """What several ends led to; the newest says when to look again."""
-    begun = tuple(one for advance in advances for one in advance.begun)
-    return Advance(begun, advances[-1].wake if advances else None)
 
 
 async def _stopped(tasks: Collection[asyncio.Task[Any]]) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from sqlmodel import col, select
 
-from bot.engine.commit import Begun, Performed, Terms
+from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.graph import End
 from bot.engine.worker import BEAT, Workers
 from bot.errors import ConfigurationError, NotFound, Transient, UserError
@@ -467,3 +467,10 @@ async def test_the_desk_is_told_whenever_a_run_has_gone_on(store: Store) -> None
         await floor.until(lambda: _true(floor.desk.cleared))
         assert seen == [0, 1]
         assert floor.desk.noted_runs == floor.desk.cleared * 2
+
+
+def test_of_several_ends_the_earliest_wakes() -> None:
+    """Their order is not that of their commits: one that waits for nothing must not hide another's time."""
+    soon, late = NOW + timedelta(seconds=2), NOW + timedelta(hours=1)
+    assert Advance.together([Advance((), soon), Advance((), late), Advance()]).wake == soon
+    assert Advance.together([Advance(), Advance()]).wake is None
