@@ -223,7 +223,8 @@ class Reporter:
 
 
 def _failure(rows: RunRows, end: End) -> str:
-    attempt = next((a for a in reversed(rows.attempts) if a.step == end.step), None)
+    # what ends a run as failed is a step of the root frame; its elements have its id too, and so may a used workflow's
+    attempt = next((a for a in reversed(rows.attempts) if a.step == end.step and a.frame_id == rows.root.id), None)
     failed = attempt if attempt is not None and attempt.error and end.state is RunState.FAILED else None
     route = attempt.route if attempt is not None and end.state is RunState.FAILED else {}
     if route.get("code"):

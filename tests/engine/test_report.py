@@ -268,3 +268,29 @@ async def test_who_may_be_notified(store: Store, publish: str, notified: set[str
     (body,) = await case.play(Done("see @ana, @meg and @sam"))
     assert {name for name in ("ana", "meg", "sam") if find(body, [name])} == notified
     assert all(name in body for name in ("ana", "meg", "sam"))
+
+
+async def test_a_step_with_elements_is_told_itself(store: Store) -> None:
+    """Not the element that ended last, which may have gone well and bears its id."""
+    file = text(', each: {over: [a, b], concurrency: 1, on_error: fail, key: k}').replace("[a, b]", "[{k: a}, {k: b}]")
+    case = await told(store, file)
+    begun = (await case.case.store.write(lambda s: commit.advance(s, case.case.run_id, case.terms, NOW))).begun
+    for outcome in (Done("fine"), Failed("command_failed", "it exited with 2", stderr="no such file")):
+        performed, one = commit.Performed(outcome), begun[0]
+        begun = (await store.write(lambda s, b=one, p=performed: commit.record(s, b, p, case.terms, NOW))).begun  # type: ignore[misc]
+    (comment,) = await case.comments()
+    assert "element_failed" in comment
+    assert "1 element failed: `b` (s1 failed: command_failed)" in comment
+    assert "no such file" in comment
+
+
+async def test_elements_that_go_well_hide_no_failure(store: Store) -> None:
+    """The first failed, the second ended last."""
+    case = await told(store, text(", each: {over: [a, b]}"))
+    begun = (await case.case.store.write(lambda s: commit.advance(s, case.case.run_id, case.terms, NOW))).begun
+    outcomes: list[Outcome] = [Failed("command_failed", "it exited with 2"), Done("fine")]
+    for one, outcome in zip(begun, outcomes, strict=True):
+        performed = commit.Performed(outcome)
+        await store.write(lambda s, b=one, p=performed: commit.record(s, b, p, case.terms, NOW))  # type: ignore[misc]
+    (comment,) = await case.comments()
+    assert "1 element failed: `0` (s1 failed: command_failed)" in comment
