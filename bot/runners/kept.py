@@ -6,6 +6,7 @@ The format is ours and has a version; within it the messages are pydantic-ai's o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
 VERSION = 1
+#: controls, bidi, zero-width characters, tags, selectors and letters that show nothing; line breaks are JSON's own
+_HIDDEN = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
+    r"\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
+)
 
 
 class Lost(ValueError):
@@ -100,7 +107,11 @@ def awaiting(kept: bytes) -> tuple[Waiting, ...]:
 
 
 def question(agent: str, call: Waiting, redacted: str) -> Question:
-    """What a person is asked: the tool and its arguments whole. `redacted` is their JSON as it may be seen."""
+    """What a person is asked: the tool and its arguments whole. `redacted` is their JSON as it may be seen.
+
+    What nobody would see of it, or would see in another order, is spelled out: it is what runs.
+    """
+    redacted = _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], redacted)
     longest, run = 2, 0
     for character in redacted:
         run = run + 1 if character == "`" else 0
