@@ -13,6 +13,7 @@ from bot.engine.around import Place, Surroundings
 from bot.engine.assembly import assemble_step, wanted, window_policy
 from bot.engine.delivered import delivered
 from bot.engine.grant import step_limits
+from bot.engine.limits import allowance
 from bot.engine.terms import Begun, Terms
 from bot.errors import UserError
 from bot.model.context import Context, Manifest
@@ -45,7 +46,9 @@ class Asking:
         """Ask, or go on where the conversation stopped."""
         # what this attempt spent before it stopped is kept with its conversation
         others = [each for each in self._begun.rows.attempts if each.id != self._begun.attempt.id]
-        limits = step_limits(self._step, self._terms.budget, others, seconds)
+        limits = step_limits(
+            self._step, self._terms.budget, others, seconds, allowance(self._begun.level, self._begun.attempt)
+        )
         if (barred := self._runners.check(probe(self._agent, limits))) is not None:
             return barred
         before = await self._stopped()

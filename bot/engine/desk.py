@@ -33,6 +33,7 @@ from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Budget, Configuration, Step
+from bot.workflows.base_step import WorkingStep
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
 from bot.workspace.secrets import withheld
@@ -138,6 +139,10 @@ class Desk:
     async def perform(self, begun: Begun, terms: Terms) -> Performed:
         run_ends = False
         seconds = begun.step.timeout if begun.seconds is None else min(begun.step.timeout, begun.seconds)
+        key = "`timeout`"
+        own = begun.step.budget.minutes if isinstance(begun.step, WorkingStep) else None
+        if own is not None and own * 60 < seconds:
+            seconds, key = own * 60, "`minutes` of its `budget`"
         if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
             passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds()
             remaining = max(0.0, terms.budget.minutes * 60 - passed)
@@ -154,7 +159,7 @@ class Desk:
             if isinstance(error, TimeoutError) and limit.expired():
                 if run_ends:
                     return Performed(Failed("run_timed_out", f"its {terms.budget.minutes:g} minutes are over"))
-                hint = _hint(begun.step, "raise its `timeout`")
+                hint = _hint(begun.step, f"raise {key}")
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
             return Performed(clean(_outcome_of(error, begun), self._t.redact))
 

@@ -19,9 +19,11 @@ REQUESTS = 50
 TOKENS = 400_000
 
 
-def step_limits(step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], seconds: float) -> Limits:
-    """What one step may spend: what is left of the run's budget, and the step's own."""
-    allowance = left(budget, Spent.of(attempts)).within(step.budget)
+def step_limits(
+    step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], seconds: float, around: Budget | None = None
+) -> Limits:
+    """What one step may spend: what is left of the run's budget and of those `around` it, and the step's own."""
+    allowance = left(budget, Spent.of(attempts)).within(around or Budget()).within(step.budget)
     return Limits(
         tokens=allowance.tokens if allowance.tokens is not None else TOKENS,
         requests=REQUESTS,

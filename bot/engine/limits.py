@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from bot.engine.budget import Spent, exceeded
+from bot.engine.budget import Spent, exceeded, left
 from bot.engine.frames import Level
 from bot.engine.graph import End
 from bot.engine.terms import Terms
@@ -13,7 +13,7 @@ from bot.model.state import RunState
 from bot.store import Session, spending
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
-from bot.workflows import Step
+from bot.workflows import Budget, Step
 from bot.workflows.base_step import WorkingStep
 
 
@@ -45,24 +45,46 @@ def _around(level: Level) -> list[tuple[WorkingStep, Attempt, Level]]:
 def late(level: Level, step: Step, now: datetime) -> Failed | None:
     """The failure of a start within a step whose time is over."""
     for owner, opener, _ in _around(level):
-        if owner.each is None and owner.own_timeout is not None and now >= _deadline(owner, opener):
-            message = f"`{owner.id}` did not end within {owner.own_timeout:g} s, so `{step.id}` did not start"
-            return Failed("timeout", message, f"Raise `timeout` in `{owner.mark}`.")
+        time = _time(owner)
+        if time is not None and now >= opener.started_at + timedelta(seconds=time):
+            key = "timeout" if time == owner.own_timeout else "minutes` of its `budget"
+            message = f"`{owner.id}` did not end within {time:g} s, so `{step.id}` did not start"
+            return Failed("timeout", message, f"Raise `{key}` in `{owner.mark}`.")
     return None
 
 
 def seconds(level: Level, now: datetime) -> float | None:
     """What the steps around leave of their time; None where none sets one."""
     ends = [
-        _deadline(owner, opener)
+        opener.started_at + timedelta(seconds=time)
         for owner, opener, _ in _around(level)
-        if owner.each is None and owner.own_timeout is not None
+        if (time := _time(owner)) is not None
     ]
     return max(0.0, (min(ends) - now).total_seconds()) if ends else None
 
 
-def _deadline(owner: WorkingStep, opener: Attempt) -> datetime:
-    return opener.started_at + timedelta(seconds=owner.own_timeout or 0.0)
+def _time(owner: WorkingStep) -> float | None:
+    """Seconds that all inside of a step may take together: its `timeout`, and the minutes of its `budget`."""
+    if owner.each is not None:  # each of its elements has them
+        return None
+    minutes = owner.own_budget.minutes if owner.own_budget is not None else None
+    given = [time for time in (owner.own_timeout, None if minutes is None else minutes * 60) if time is not None]
+    return min(given, default=None)
+
+
+def allowance(level: Level, attempt: Attempt) -> Budget:
+    """What the budgets of the steps around leave to an attempt."""
+    found = Budget()
+    for owner, opener, parent in _around(level):
+        if owner.own_budget is not None:
+            others = [each for each in _inside(opener, parent) if each.id != attempt.id]
+            found = found.within(left(owner.own_budget, Spent.of(others)))
+    return found
+
+
+def _inside(opener: Attempt, parent: Level) -> list[Attempt]:
+    opened = parent.children.get(opener.id, [])
+    return [each for one in opened for frame in (one, *one.below()) for each in frame.attempts]
 
 
 def step_bound(level: Level, step: Step) -> Failed | None:
@@ -70,9 +92,7 @@ def step_bound(level: Level, step: Step) -> Failed | None:
     for owner, opener, parent in _around(level):
         if owner.own_budget is None:
             continue
-        inside = [one for opened in (parent.children.get(opener.id, []),) for one in opened]
-        attempts = [each for one in inside for frame in (one, *one.below()) for each in frame.attempts]
-        if (reason := exceeded(owner.own_budget, Spent.of(attempts))) is not None:
+        if (reason := exceeded(owner.own_budget, Spent.of(_inside(opener, parent)))) is not None:
             hint = f"Raise `budget` of `{owner.id}` in `{owner.mark}`."
             return Failed("budget_exceeded", f"`{owner.id}`: {reason}, so `{step.id}` did not start", hint)
     return None

@@ -183,6 +183,14 @@ async def test_a_step_that_takes_too_long(store: Store, tmp_path: Path) -> None:
         assert ".github/bot.yml line 5" in outcome.hint
 
 
+async def test_the_minutes_of_a_steps_budget(store: Store, tmp_path: Path) -> None:
+    """They bound it like its `timeout`, and the hint names them."""
+    async with open_room(store, tmp_path, text("run: sleep 60, timeout: 50s, budget: {minutes: 0.005}")) as room:
+        outcome = await room.perform()
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, outcome.message) == ("timeout", "it did not end within 0.3 s")
+
+
 @pytest.mark.parametrize("passed", [0.0, 29.9, 45.0])
 async def test_a_run_whose_minutes_are_over(store: Store, tmp_path: Path, passed: float) -> None:
     """What is left of them bounds the step; then it is the run's end, not the step's."""

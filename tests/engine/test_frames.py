@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
-from bot.model.outcome import Done, Failed, Faulted
+from bot.engine.limits import allowance
+from bot.engine.terms import Begun
+from bot.model.outcome import Done, Failed, Faulted, Usage
 from bot.model.state import GateState
 from bot.store import Store
+from bot.workflows import Budget
 from tests.engine.play import Play
 
 PARALLEL = """
@@ -243,3 +247,36 @@ async def test_a_command_that_is_skipped_leaves_the_output_of_the_one_before(sto
     play = await (await Play.of(store, steps, {"one": Done("said", stdout="said", stderr="warned")})).go()
     context = await play.context()
     assert (context["tool_stdout"], context["tool_stderr"], context["outcome"]) == ("said", "warned", "skipped")
+
+
+async def test_the_budget_of_a_group_bounds_what_one_step_in_it_may_spend(store: Store) -> None:
+    """Not only whether it may start: what is left of every group around is the most."""
+    steps = """
+- id: outer
+  budget: {usd: 1, tokens: 900}
+  steps:
+    - {id: one, agent: writer}
+    - id: inner
+      budget: {usd: 0.5}
+      steps: [{id: two, agent: writer}]
+"""
+    found: dict[str, Budget] = {}
+
+    def spends(begun: Begun) -> Done:
+        found[begun.step.id] = allowance(begun.level, begun.attempt)
+        return Done("said", usage=Usage(100, 50, 1, 0.2))
+
+    play = await (await Play.of(store, steps, {"one": spends, "two": spends})).go()
+    assert play.end == "succeeded"
+    assert found == {"one": Budget(usd=1, tokens=900), "two": Budget(usd=0.5, tokens=750)}
+
+
+async def test_the_minutes_of_a_groups_budget(store: Store) -> None:
+    """Over, nothing more starts in it; what starts before has what is left of them."""
+    steps = "- id: all\n  budget: {minutes: 1}\n  steps: [{id: one, run: x}, {id: two, run: x}]"
+    play = await Play.of(store, steps)
+    await play.more()
+    assert [begun.seconds for begun in play.begun] == [60.0]
+    play.now += timedelta(seconds=60)
+    await play.go()
+    assert await play.error("all") == "timeout: `two`: `all` did not end within 60 s, so `two` did not start"
