@@ -157,7 +157,7 @@ class WorkingStep(BaseStep):
         """The step as it runs for one element of its `each`: without what is said about the whole."""
         if self._element is None:
             nothing: dict[str, Any] = dict.fromkeys(("each", "when", "next", "decide", "own_loop"))
-            self._element = self.model_copy(update={**nothing, "transitions": {}})
+            self._element = self.model_copy(update={**nothing, "transitions": {}, "publish": "final"})
             self._element._conditions = {}
         return cast("Self", self._element)
 

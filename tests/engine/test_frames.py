@@ -280,3 +280,10 @@ async def test_the_minutes_of_a_groups_budget(store: Store) -> None:
     play.now += timedelta(seconds=60)
     await play.go()
     assert await play.error("all") == "timeout: `two`: `all` did not end within 60 s, so `two` did not start"
+
+
+async def test_elements_are_posted_once(store: Store) -> None:
+    """With `publish: true` as the output of their step, not each for itself besides."""
+    steps = '- {id: one, run: x, publish: true, format: markdown, each: {over: [a, b]}}'
+    play = await (await Play.of(store, steps)).go()
+    assert play.case.outputs == ["one: ### 0\n\ndid one[0]\n\n### 1\n\ndid one[1]"]
