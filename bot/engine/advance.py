@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
+from time import monotonic
 
 from bot.engine import gates, limits
 from bot.engine.ending import finish
@@ -33,17 +35,22 @@ from bot.workflows.step import AskStep, GroupStep, RoutingStep, WaitStep
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What is to be performed now, recorded as running; and when to look again though nothing of it has ended."""
+    """What is to be performed now, recorded as running; and when to look again though nothing of it has ended.
+
+    `more`: not everything was applied, so look again at once.
+    """
 
     begun: tuple[Begun, ...] = ()
     wake: datetime | None = None
+    more: bool = False
 
     @classmethod
     def together(cls, advances: Iterable[Advance]) -> Advance:
         """What several led to. Which of them is the newest is not known: the earliest says when to look again."""
         each = tuple(advances)
         begun = tuple(one for advance in each for one in advance.begun)
-        return cls(begun, min((advance.wake for advance in each if advance.wake is not None), default=None))
+        wake = min((advance.wake for advance in each if advance.wake is not None), default=None)
+        return cls(begun, wake, any(advance.more for advance in each))
 
 
 class Advancing:
@@ -53,10 +60,14 @@ class Advancing:
         self._session, self._rows, self._terms, self._now = session, rows, terms, now
         self._begun: list[Begun] = []
 
-    def go(self) -> Advance:
-        """Apply everything that needs nobody's work; what does is recorded as running and returned."""
+    def go(self, hold: float = inf) -> Advance:
+        """Apply everything that needs nobody's work; what does is recorded as running and returned.
+
+        After `hold` seconds it stops with `more`: others want to write too.
+        """
         rows = self._rows
         wake: datetime | None = None
+        until = monotonic() + hold
         while rows.run.state is RunState.RUNNING:
             tree = Tree.of(rows, self._terms.workflow, self._terms.find)
             ledger = self._ledger(tree)
@@ -71,6 +82,8 @@ class Advancing:
             if not self._moved(tree, ledger, found):
                 self._rest(found)
                 break
+            if monotonic() >= until:
+                return Advance(tuple(self._begun), more=True)
         return Advance(tuple(self._begun), wake)
 
     def settle(

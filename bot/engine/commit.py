@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
@@ -51,13 +52,15 @@ class Performed:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def advance(session: Session, run_id: str, terms: Terms, now: datetime) -> Advance:
-    """Record the starts of what follows, or the end."""
-    return Advancing(session, runs.rows(session, run_id), terms, now).go()
+def advance(session: Session, run_id: str, terms: Terms, now: datetime, hold: float = inf) -> Advance:
+    """Record the starts of what follows, or the end; as far as it goes in `hold` seconds."""
+    return Advancing(session, runs.rows(session, run_id), terms, now).go(hold)
 
 
-def record(session: Session, begun: Begun, performed: Performed, terms: Terms, now: datetime) -> Advance:
-    """Record an outcome with all that follows from it, which is already recorded as running."""
+def record(
+    session: Session, begun: Begun, performed: Performed, terms: Terms, now: datetime, hold: float = inf
+) -> Advance:
+    """Record an outcome with all that follows from it in `hold` seconds, which is already recorded as running."""
     rows = runs.rows(session, begun.attempt.run_id)
     advancing = Advancing(session, rows, terms, now)
     attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
@@ -65,7 +68,7 @@ def record(session: Session, begun: Begun, performed: Performed, terms: Terms, n
         level = Tree.of(rows, terms.workflow, terms.find).level(attempt)
         advancing.settle(level, attempt, performed.outcome, performed.files)
         session.flush()
-    return advancing.go()
+    return advancing.go(hold)
 
 
 def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str, object], now: datetime) -> None:

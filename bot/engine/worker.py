@@ -24,6 +24,8 @@ _log = log.get("engine")
 BEAT = 10.0
 #: seconds at most between two tries where the database refuses
 LONGEST_PAUSE = 30.0
+#: seconds that one transaction goes on with what needs nobody's work: nobody else can write meanwhile
+HOLD = 0.5
 
 T = TypeVar("T")
 
@@ -180,9 +182,10 @@ class Workers:
         advance = await self._advance(run_id, terms)
         tasks: set[asyncio.Task[Any]] = set()
         try:
-            while advance.begun or tasks:
+            while advance.begun or tasks or advance.more:
                 tasks |= {asyncio.create_task(self._one(begun, terms)) for begun in advance.begun}
-                alarm: asyncio.Task[Any] = asyncio.create_task(bell.wait(seen, self._until(advance.wake)))
+                pause = 0.0 if advance.more else self._until(advance.wake)
+                alarm: asyncio.Task[Any] = asyncio.create_task(bell.wait(seen, pause))
                 tasks.add(alarm)
                 done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 advances = [task.result() for task in done if task is not alarm]
@@ -204,10 +207,12 @@ class Workers:
         return await self._record(begun, await self._desk.perform(begun, terms), terms)
 
     async def _advance(self, run_id: str, terms: Terms) -> Advance:
-        return await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now()))
+        return await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now(), HOLD))
 
     async def _record(self, begun: Begun, performed: Performed, terms: Terms) -> Advance:
-        return await self._write(lambda session: commit.record(session, begun, performed, terms, self._clock.now()))
+        return await self._write(
+            lambda session: commit.record(session, begun, performed, terms, self._clock.now(), HOLD)
+        )
 
     async def _abandon(self, run_id: str, *, cancelled: bool) -> None:
         await self._write(

@@ -284,6 +284,6 @@ async def test_the_minutes_of_a_groups_budget(store: Store) -> None:
 
 async def test_elements_are_posted_once(store: Store) -> None:
     """With `publish: true` as the output of their step, not each for itself besides."""
-    steps = '- {id: one, run: x, publish: true, format: markdown, each: {over: [a, b]}}'
+    steps = "- {id: one, run: x, publish: true, format: markdown, each: {over: [a, b]}}"
     play = await (await Play.of(store, steps)).go()
     assert play.case.outputs == ["one: ### 0\n\ndid one[0]\n\n### 1\n\ndid one[1]"]

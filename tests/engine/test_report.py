@@ -272,7 +272,7 @@ async def test_who_may_be_notified(store: Store, publish: str, notified: set[str
 
 async def test_a_step_with_elements_is_told_itself(store: Store) -> None:
     """Not the element that ended last, which may have gone well and bears its id."""
-    file = text(', each: {over: [a, b], concurrency: 1, on_error: fail, key: k}').replace("[a, b]", "[{k: a}, {k: b}]")
+    file = text(", each: {over: [a, b], concurrency: 1, on_error: fail, key: k}").replace("[a, b]", "[{k: a}, {k: b}]")
     case = await told(store, file)
     begun = (await case.case.store.write(lambda s: commit.advance(s, case.case.run_id, case.terms, NOW))).begun
     for outcome in (Done("fine"), Failed("command_failed", "it exited with 2", stderr="no such file")):

@@ -24,6 +24,7 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Run
 from bot.workflows import Budget, builtin_files, load
 from tests import rows
+from tests.engine.play import workflow_of
 from tests.engine.scene import StillClock, steps
 from tests.rows import NOW, locked
 
@@ -474,3 +475,20 @@ def test_of_several_ends_the_earliest_wakes() -> None:
     soon, late = NOW + timedelta(seconds=2), NOW + timedelta(hours=1)
     assert Advance.together([Advance((), soon), Advance((), late), Advance()]).wake == soon
     assert Advance.together([Advance(), Advance()]).wake is None
+
+
+async def test_much_that_needs_nobodys_work_lets_others_write(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes in several transactions, and a cancellation between them holds."""
+    monkeypatch.setattr("bot.engine.worker.HOLD", 0.0)
+    inner = "[{id: one, switch: [{to: two}]}, {id: two, end: {}}]"
+    text = workflow_of(f"- {{id: all, each: {{over: [a, b, c]}}, steps: {inner}}}")
+    floor = Floor(store, ScriptedDesk(text))
+    await store.write(lambda s: rows.run(s, guid="g", workflow="main", files={".github/bot.yml": text}, comment_id=501))
+    before = store.commits
+    floor.start()
+    try:
+        await floor.until(floor.ended)
+        assert await floor.states() == [RunState.SUCCEEDED]
+        assert store.commits - before > 7
+    finally:
+        await floor.stop()
