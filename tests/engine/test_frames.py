@@ -287,3 +287,18 @@ async def test_elements_are_posted_once(store: Store) -> None:
     steps = "- {id: one, run: x, publish: true, format: markdown, each: {over: [a, b]}}"
     play = await (await Play.of(store, steps)).go()
     assert play.case.outputs == ["one: ### 0\n\ndid one[0]\n\n### 1\n\ndid one[1]"]
+
+
+async def test_a_spent_budget_keeps_nobody_from_the_end(store: Store) -> None:
+    """What is skipped, switches or ends costs nothing; anything else does not start."""
+    steps = """
+- {id: one, agent: writer}
+- {id: two, run: x, when: "outcome == 'fail'"}
+- {id: three, switch: [{when: "'%s' == 'end'", to: all}, {to: more}]}
+- {id: more, run: x}
+- {id: all, end: {message: done}}
+"""
+    spends = {"one": Done("said", usage=Usage(100, 50, 1, 2.0))}
+    for way, end in (("end", "succeeded"), ("on", "budget_exceeded its budget of $2 is spent ($2.00)")):
+        play = await Play.of(store, steps % way, spends, guid=way, budget=Budget(usd=2))
+        assert (await play.go()).end == end
