@@ -302,3 +302,14 @@ async def test_a_spent_budget_keeps_nobody_from_the_end(store: Store) -> None:
     for way, end in (("end", "succeeded"), ("on", "budget_exceeded its budget of $2 is spent ($2.00)")):
         play = await Play.of(store, steps % way, spends, guid=way, budget=Budget(usd=2))
         assert (await play.go()).end == end
+
+
+async def test_a_long_key_makes_no_long_path(store: Store) -> None:
+    """Every comment bears the path of its frame; alike beginnings stay apart, and the result has the whole key."""
+    names = [f"{'☃' * 5_000}{end}" for end in "ab"]
+    found = Done(result={"files": [{"name": name} for name in names]})
+    play = await (await Play.of(store, EACH % "", {"find": found})).go()
+    paths = [frame.path for frame in (await play.case.rows()).frames if frame.key is not None]
+    assert len(set(paths)) == 2
+    assert max(map(len, paths)) < 550
+    assert list(await play.result("fix")) == names
