@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.engine.limits import allowance
+from bot.engine.opening import NO_ELEMENTS
 from bot.engine.terms import Begun
 from bot.model.outcome import Done, Failed, Faulted, Usage
 from bot.model.state import GateState
@@ -147,7 +148,7 @@ async def test_no_elements(store: Store, files: object) -> None:
     assert play.end == "succeeded"
     assert await play.result("fix") == {}
     (fix,) = [each for each in (await play.case.rows()).attempts if each.step == "fix"]
-    assert fix.route["notes"] == ["`each.over` of `fix` has no element"]
+    assert fix.route["notes"] == [NO_ELEMENTS]
     assert play.started == ["find", "after"]
 
 
