@@ -139,7 +139,9 @@ class Advancing:
             if found.end.state is RunState.SUCCEEDED and lacking.code:
                 return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}")
             return found.end
-        for _, start in found.starts:
+        for level, start in found.starts:
+            if start.skip or isinstance(level.step(start.step), RoutingStep):
+                continue  # it costs nothing, and may be all that is left
             if (end := limits.bound(self._session, rows, self._terms, start.step, self._now)) is not None:
                 return end
         return None

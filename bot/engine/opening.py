@@ -10,6 +10,7 @@ from urllib.parse import quote
 from bot.engine.frames import Find, Level
 from bot.engine.run_inputs import bound_inputs, check_handed, handed_on, keep, to_fetch
 from bot.errors import UserError
+from bot.model.ident import digest
 from bot.model.outcome import Done, Failed
 from bot.store import Session
 from bot.store.runs import RunRows
@@ -25,6 +26,9 @@ from bot.workspace.staging import StagedFile
 
 #: what stands in the record of a step whose list held nothing
 NO_ELEMENTS = "`each` had no elements, so that nothing was done"
+
+#: characters of an element's key in its frame's path
+_PATH_KEY_MAX = 500
 
 
 def opens(step: Step) -> bool:
@@ -111,7 +115,7 @@ def _used(step: UsesStep, find: Find) -> Workflow:
 def _frame(
     level: Level, attempt: Attempt, *, key: str | None = None, item: dict[str, Any] | None = None, iteration: int = 0
 ) -> Frame:
-    name = attempt.step if key is None else f"{attempt.step}[{quote(key, safe='')}]"
+    name = attempt.step if key is None else f"{attempt.step}[{_in_path(key)}]"
     # an attempt of its own each time that the row comes by, and a repetition of a group within it
     turn = f"{attempt.number}" if not iteration else f"{attempt.number}.{iteration}"
     return Frame(
@@ -124,6 +128,12 @@ def _frame(
         iteration=iteration,
         item=item,
     )
+
+
+def _in_path(key: str) -> str:
+    """A key in a path: quoted, and of a long one the beginning and a digest, as every comment bears the path."""
+    name = quote(key, safe="")
+    return name if len(name) <= _PATH_KEY_MAX else f"{name[: _PATH_KEY_MAX - 65].rstrip('%')}+{digest(key)}"
 
 
 def _elements(step: WorkingStep, each: Each, scope: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.engine.limits import allowance
+from bot.engine.opening import NO_ELEMENTS
 from bot.engine.terms import Begun
 from bot.model.outcome import Done, Failed, Faulted, Usage
 from bot.model.state import GateState
@@ -147,7 +148,7 @@ async def test_no_elements(store: Store, files: object) -> None:
     assert play.end == "succeeded"
     assert await play.result("fix") == {}
     (fix,) = [each for each in (await play.case.rows()).attempts if each.step == "fix"]
-    assert fix.route["notes"] == ["`each.over` of `fix` has no element"]
+    assert fix.route["notes"] == [NO_ELEMENTS]
     assert play.started == ["find", "after"]
 
 
@@ -287,3 +288,29 @@ async def test_elements_are_posted_once(store: Store) -> None:
     steps = "- {id: one, run: x, publish: true, format: markdown, each: {over: [a, b]}}"
     play = await (await Play.of(store, steps)).go()
     assert play.case.outputs == ["one: ### 0\n\ndid one[0]\n\n### 1\n\ndid one[1]"]
+
+
+async def test_a_spent_budget_keeps_nobody_from_the_end(store: Store) -> None:
+    """What is skipped, switches or ends costs nothing; anything else does not start."""
+    steps = """
+- {id: one, agent: writer}
+- {id: two, run: x, when: "outcome == 'fail'"}
+- {id: three, switch: [{when: "'%s' == 'end'", to: all}, {to: more}]}
+- {id: more, run: x}
+- {id: all, end: {message: done}}
+"""
+    spends = {"one": Done("said", usage=Usage(100, 50, 1, 2.0))}
+    for way, end in (("end", "succeeded"), ("on", "budget_exceeded its budget of $2 is spent ($2.00)")):
+        play = await Play.of(store, steps % way, spends, guid=way, budget=Budget(usd=2))
+        assert (await play.go()).end == end
+
+
+async def test_a_long_key_makes_no_long_path(store: Store) -> None:
+    """Every comment bears the path of its frame; alike beginnings stay apart, and the result has the whole key."""
+    names = [f"{'☃' * 5_000}{end}" for end in "ab"]
+    found = Done(result={"files": [{"name": name} for name in names]})
+    play = await (await Play.of(store, EACH % "", {"find": found})).go()
+    paths = [frame.path for frame in (await play.case.rows()).frames if frame.key is not None]
+    assert len(set(paths)) == 2
+    assert max(map(len, paths)) < 550
+    assert list(await play.result("fix")) == names
