@@ -85,7 +85,7 @@ def _settings_table(found: Settings, sources: dict[str, Source]) -> Table:
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "–"
-    return str(value) or "–"
+    return "–" if value is None or value == 0 else str(value) or "–"
 
 
 async def _look(found: Settings, path: Path | None) -> list[Finding]:

@@ -70,7 +70,8 @@ class Reporter:
             purpose=_purpose(attempt),
             text=_output(session, attempt),
             result=attempt.result,
-            fenced=step.format == "text",
+            # of elements the whole is Markdown, with each output in a fence of its own where it is text
+            fenced=step.format == "text" and getattr(step, "each", None) is None,
             footer=_footer(rows, attempt),
             run=rows.run,
             mentions=_mentions(rows, bot),

@@ -135,3 +135,21 @@ async def test_a_request_sets_its_own_budget(tmp_path: Path) -> None:
         assert "`timed_out`" in stage.replies()[-1]
         await stage.says("ana", "@bot fan usd=lots")
         assert "`type_mismatch`: `usd` is an amount" in stage.replies()[-1]
+
+
+ELEMENTS = f"""{HEAD}
+  look:
+    steps:
+      - id: look
+        each: {{over: [one, two]}}
+        run: echo "saw $I"
+        env: {{I: "${{{{ item }}}}"}}
+"""
+
+
+async def test_elements_are_posted_as_headings_and_blocks(tmp_path: Path) -> None:
+    """Not as one block that shows its own marks."""
+    async with open_stage(tmp_path, {".github/bot.yml": ELEMENTS}) as stage:
+        await stage.says("ana", "@bot look")
+        (told,) = stage.replies()
+        assert told.startswith("### 0\n\n```text\nsaw one\n```\n\n### 1\n\n```text\nsaw two\n```"), told
