@@ -77,7 +77,7 @@ def _settings_table(found: Settings, sources: dict[str, Source]) -> Table:
         extra = field.json_schema_extra
         secret = isinstance(extra, dict) and bool(extra.get("secret"))
         # a URL may hold a password
-        shown = ("set" if value else "–") if secret else redact(_shown(value))
+        shown = ("set" if value else "–") if secret else redact(_shown(None if value == field.default == 0 else value))
         table.add_row(str(field.alias), shown, sources[str(field.alias)].where, field.description or "")
     return table
 
@@ -85,7 +85,7 @@ def _settings_table(found: Settings, sources: dict[str, Source]) -> Table:
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "–"
-    return "–" if value is None or value == 0 else str(value) or "–"
+    return "–" if value is None else str(value) or "–"
 
 
 async def _look(found: Settings, path: Path | None) -> list[Finding]:
