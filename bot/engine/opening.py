@@ -23,9 +23,6 @@ from bot.workflows.template import as_text
 from bot.workflows.values import fill
 from bot.workspace.staging import StagedFile
 
-#: what stands in the record of a step whose list held nothing
-NO_ELEMENTS = "`each` had no elements, so that nothing was done"
-
 
 def opens(step: Step) -> bool:
     """Whether the work of a step is done in frames of its own."""
