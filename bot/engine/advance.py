@@ -16,7 +16,7 @@ from bot.engine.graph import End, Start
 from bot.engine.join import joined
 from bot.engine.judge import judged
 from bot.engine.ledger import Ledger, keep_outcome
-from bot.engine.opening import NO_ELEMENTS, lacks_files, opened, opens, repeated
+from bot.engine.opening import lacks_files, opened, opens, repeated
 from bot.engine.posts import posted
 from bot.engine.rendering import rendering
 from bot.engine.route import FAIL, admits
@@ -198,7 +198,7 @@ class Advancing:
         values = rendering(self._session, self._rows, tree, level, step, attempt)
         over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find, self._now, given)
         if over is not None:
-            notes = (NO_ELEMENTS,) if isinstance(over, Done) else ()
+            notes = [f"`each.over` of `{step.id}` has no element"] if isinstance(over, Done) else []
             self._ledger(tree).settle(level, step, attempt, over, notes=notes)
             self._session.flush()
             self._said(level, step, attempt)

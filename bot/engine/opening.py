@@ -24,9 +24,6 @@ from bot.workflows.template import as_text
 from bot.workflows.values import fill
 from bot.workspace.staging import StagedFile
 
-#: what stands in the record of a step whose list held nothing
-NO_ELEMENTS = "`each` had no elements, so that nothing was done"
-
 #: characters of an element's key in its frame's path
 _PATH_KEY_MAX = 500
 
