@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from bot.engine.budget import Spent, left
+from bot.model.state import AttemptState
 from bot.runners import Limits
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
@@ -23,8 +24,17 @@ TOKENS = 400_000
 def step_limits(
     step: WorkingStep, budget: Budget, attempts: Sequence[Attempt], seconds: float, around: Budget | None = None
 ) -> Limits:
-    """What one step may spend: what is left of the run's budget and of those `around` it, and the step's own."""
-    allowance = left(budget, Spent.of(attempts)).within(around or Budget()).within(step.budget)
+    """What one step may spend: what is left of the run's budget and of those `around` it, and the step's own.
+
+    Steps that ask models at the same time share what is left.
+    """
+    sharing = 1 + sum(each.state is AttemptState.RUNNING and each.kind in ("agent", "classify") for each in attempts)
+    rest = left(budget, Spent.of(attempts)).within(around or Budget())
+    allowance = Budget(
+        usd=None if rest.usd is None else rest.usd / sharing,
+        tokens=None if rest.tokens is None else rest.tokens // sharing,
+        minutes=rest.minutes,
+    ).within(step.budget)
     return Limits(
         tokens=allowance.tokens if allowance.tokens is not None else TOKENS,
         requests=REQUESTS,

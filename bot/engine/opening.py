@@ -24,6 +24,9 @@ from bot.workflows.template import as_text
 from bot.workflows.values import fill
 from bot.workspace.staging import StagedFile
 
+#: frames of one run; lists within lists would have no bound otherwise
+FRAMES_MAX = 5_000
+
 #: characters of an element's key in its frame's path
 _PATH_KEY_MAX = 500
 
@@ -61,6 +64,9 @@ def opened(
         return Failed(error.code, error.message, error.hint)
     if not frames:
         return Done(result={}, output=None)
+    if len(rows.frames) + len(frames) > FRAMES_MAX:
+        message = f"the run has {len(rows.frames):,} frames, and `{step.id}` would open {len(frames):,} more"
+        return Failed("too_many_frames", message, f"A run has at most {FRAMES_MAX:,}: use shorter lists, or nest less.")
     for place, frame in enumerate(frames):
         frame.place = place
         rows.frames.append(frame)

@@ -113,7 +113,7 @@ def _outside(one: Finding, blob_url: str) -> dict[str, Any]:
     if one.line is not None:
         item["line"] = one.line
     # what was removed stands in no file of the head
-    if blob_url and one.side == "RIGHT":
+    if blob_url and one.side == "RIGHT" and ".." not in one.path.split("/"):
         last = f"-L{one.line}" if one.start_line else ""
         anchor = f"#L{one.start_line or one.line}{last}" if one.line else ""
         item["url"] = f"{blob_url}/{quote(one.path)}{anchor}"

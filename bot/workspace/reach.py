@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,25 @@ class Reach:
         return within and any(_fits(pattern, name, port) for pattern in self.patterns)
 
 
+def _inside(name: str) -> bool:
+    """Whether a name or address is this machine's, its link's, or a private network's (RFC 6761, RFC 6890)."""
+    if name == "localhost" or name.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        return not ip_address(name.partition("%")[0]).is_global
+    except ValueError:
+        # `127.1` and `2130706433` are addresses to the C library
+        return bool(re.fullmatch(r"[0-9.]+|0x[0-9a-f]+", name))
+
+
 def _fits(pattern: str, name: str, port: int) -> bool:
     wanted, _, number = pattern.rpartition(":") if pattern.rpartition(":")[2].isdecimal() else (pattern, "", "")
     if number and int(number) != port:
         return False
     wanted = wanted.strip("[]")
+    # what is inside the operator's own network is opened by its name alone
+    if "*" in wanted and _inside(name):
+        return False
     if wanted == "*":
         return True
     return name.endswith(wanted[1:]) and name != wanted[1:] if wanted.startswith("*.") else name == wanted

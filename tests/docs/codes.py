@@ -166,6 +166,7 @@ FAILURES: Mapping[str, str] = {
     "rework_exhausted": "work was sent back as often as `rework.max_loops` allows",
     "run_timed_out": "the minutes of the run are over",
     "secret_unavailable": "there is no such secret here; whether it exists anywhere is not told",
+    "too_many_frames": "lists within lists would open more frames than a run may have",
     "template_undefined": "a reference has no value and no `??`; the model was not called",
     "timeout": "the step did not end in its time",
     "too_large": "a value is larger than is passed on; the size and the way out are told",

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from bot.engine.limits import allowance
-from bot.engine.opening import NO_ELEMENTS
 from bot.engine.terms import Begun
 from bot.model.outcome import Done, Failed, Faulted, Usage
 from bot.model.state import GateState
@@ -148,7 +147,7 @@ async def test_no_elements(store: Store, files: object) -> None:
     assert play.end == "succeeded"
     assert await play.result("fix") == {}
     (fix,) = [each for each in (await play.case.rows()).attempts if each.step == "fix"]
-    assert fix.route["notes"] == [NO_ELEMENTS]
+    assert fix.route["notes"] == ["`each.over` of `fix` has no element"]
     assert play.started == ["find", "after"]
 
 
@@ -314,3 +313,18 @@ async def test_a_long_key_makes_no_long_path(store: Store) -> None:
     assert len(set(paths)) == 2
     assert max(map(len, paths)) < 550
     assert list(await play.result("fix")) == names
+
+
+async def test_lists_within_lists_have_a_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step that would open too many frames fails and says so."""
+    monkeypatch.setattr("bot.engine.opening.FRAMES_MAX", 13)
+    steps = """
+- id: outer
+  each: {over: [a, b, c], concurrency: 1}
+  steps:
+    - {id: inner, each: {over: [1, 2, 3]}, run: x}
+"""
+    play = await (await Play.of(store, steps)).go()
+    assert play.end.startswith("failed outer failed: element_failed")
+    failed = [each for each in (await play.case.rows()).attempts if each.error.get("code") == "too_many_frames"]
+    assert [each.step for each in failed] == ["inner"]

@@ -8,6 +8,7 @@ import pytest
 
 from bot.engine.grant import REQUESTS, TOKENS, environment, own_variables, step_limits
 from bot.errors import UserError
+from bot.model.state import AttemptState
 from bot.store import Store
 from bot.store.tables import Attempt
 from bot.workflows import AgentStep, Budget, load
@@ -21,6 +22,7 @@ PAST = [
         frame_id="f",
         step="s",
         kind="agent",
+        state=AttemptState.SUCCESS,
         number=1,
         started_at=NOW,
         cost=0.75,
@@ -76,3 +78,14 @@ def test_variables_of_the_engine_only_where_the_operator_opens_them() -> None:
     for name, opened in (("CLOSED", ["OPEN"]), ("BOT_SECRET", ["BOT_SECRET"]), ("UNSET", ["UNSET"])):
         with pytest.raises(UserError, match=name):
             environment({name: None}, opened, engine)
+
+
+def test_steps_that_ask_at_once_share_what_is_left() -> None:
+    """Two branches cannot both spend all of it."""
+    workflow = load({".github/bot.yml": 'version: 1\nagents: {a: {model: "demo:echo"}}\n'}).workflow_for("a")
+    assert workflow is not None
+    step = workflow.steps[0]
+    assert isinstance(step, AgentStep)
+    beside = Attempt(run_id="r", frame_id="f", step="t", kind="agent", number=1, started_at=NOW)
+    limits = step_limits(step, Budget(usd=2.75, tokens=116), [*PAST, beside], 1.0)
+    assert (limits.usd, limits.tokens) == (1.0, 50)
