@@ -19,7 +19,8 @@ from bot.engine.ledger import Ledger, keep_outcome
 from bot.engine.opening import lacks_files, opened, opens, repeated
 from bot.engine.posts import posted
 from bot.engine.rendering import rendering
-from bot.engine.route import FAIL, admits
+from bot.engine.route import admits
+from bot.engine.said import charge, said, said_inside
 from bot.engine.survey import Join, Resume, Survey, survey
 from bot.engine.terms import Begun, Terms
 from bot.model.outcome import Done, Failed, Outcome, Wait
@@ -27,10 +28,9 @@ from bot.model.state import AttemptState, DispatchState, GateState, RunState, fo
 from bot.store import Session, runs, snapshots
 from bot.store.gates import ASKED
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Spend
+from bot.store.tables import Attempt
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.routing import END
 from bot.workflows.step import AskStep, GroupStep, RoutingStep, UsesStep, WaitStep
 from bot.workspace.staging import StagedFile
 
@@ -108,7 +108,7 @@ class Advancing:
             # it has read the files of its workflow, and that is all that was to be performed
             self._open(tree, level, step, attempt, given)
             return
-        self._charge(attempt, outcome)
+        charge(self._session, self._rows, outcome, self._now)
         if isinstance(outcome, Wait):
             self._wait(level, attempt, outcome)
             return
@@ -116,7 +116,7 @@ class Advancing:
         if isinstance(outcome, Done) and outcome.intents and attempt.state is AttemptState.SUCCESS:
             self._terms.intend(self._session, self._rows, level, attempt, outcome.intents, False)
         self._session.flush()
-        self._said(level, step, attempt)
+        said(self._session, self._rows, self._terms, level, attempt)
 
     def tree(self) -> Tree:
         """The run's frames; put together anew where some were opened since."""
@@ -167,7 +167,7 @@ class Advancing:
         attempt = self._attempt(level, step, start)
         if start.skip or isinstance(step, RoutingStep):
             ledger.pass_by(level, step, attempt, start)
-            self._said(level, step, attempt)
+            said(self._session, self._rows, self._terms, level, attempt)
             return False
         if start.refused:
             hint = "See what it did, and start it again if it did not."
@@ -201,7 +201,7 @@ class Advancing:
             notes = [f"`each.over` of `{step.id}` has no element"] if isinstance(over, Done) else []
             self._ledger(tree).settle(level, step, attempt, over, notes=notes)
             self._session.flush()
-            self._said(level, step, attempt)
+            said(self._session, self._rows, self._terms, level, attempt)
             return
         attempt.state = follow(attempt.state, AttemptState.WAITING)
         self._session.add(attempt)
@@ -270,7 +270,7 @@ class Advancing:
         assert not isinstance(outcome, Wait)
         self._ledger(tree).settle(level, step, attempt, outcome, said=gates.reason_of(gate))
         self._session.flush()
-        self._said(level, step, attempt)
+        said(self._session, self._rows, self._terms, level, attempt)
 
     def _join(self, tree: Tree, ledger: Ledger, join: Join) -> None:
         level, attempt = join.level, join.attempt
@@ -298,8 +298,8 @@ class Advancing:
         ledger.settle(level, step, attempt, outcome, onward=onward)
         self._session.flush()
         if not level.deferred:
-            self._say_inner(join)
-        self._said(level, step, attempt)
+            said_inside(self._session, self._rows, self._terms, [level for level, _ in join.ends])
+        said(self._session, self._rows, self._terms, level, attempt)
 
     def _overdue(self, tree: Tree, level: Level, attempt: Attempt) -> None:
         """The time of a step is over while people or events are waited for in it."""
@@ -315,46 +315,6 @@ class Advancing:
         hint = f"Raise `timeout` in `{step.mark}`."
         self._ledger(tree).settle(level, step, attempt, Failed("timeout", message, hint))
         self._session.flush()
-
-    # -- what is said -------------------------------------------------------------------------------------------------
-
-    def _said(self, level: Level, step: Step, attempt: Attempt) -> None:
-        for one in level.lineage():
-            # an element that is over is only its result: what was written in it is not read again
-            if one.is_element and one.attempts[-1].state.ended and one.attempts[-1].route.get("to") in (END, FAIL):
-                for frame in (one, *one.below()):
-                    frame.frame.cursor = runs.OVER
-                    self._session.add(frame.frame)
-        if attempt.state is AttemptState.SUCCESS and step.publish is True and not level.deferred:
-            self._terms.say_step(self._session, self._rows, level, step, attempt)
-
-    def _say_inner(self, join: Join) -> None:
-        """What waited for its turn beside others, in declared order."""
-        for level, _ in join.ends:
-            for one in (level, *level.below()):
-                for attempt in one.attempts if one.deferred else ():
-                    step = one.step(attempt.step)
-                    if attempt.state is AttemptState.SUCCESS and step.publish is True:
-                        self._terms.say_step(self._session, self._rows, one, step, attempt)
-
-    def _charge(self, attempt: Attempt, outcome: Outcome) -> None:
-        if not outcome.usage.requests:
-            return
-        thread, dispatch = self._rows.thread, self._rows.dispatch
-        self._session.add(
-            Spend(
-                installation_id=thread.installation_id,
-                repository_id=thread.repository_id,
-                thread_id=thread.id,
-                actor_id=dispatch.actor_id,
-                run_id=self._rows.run.id,
-                model=getattr(outcome, "model", ""),
-                input_tokens=outcome.usage.input_tokens,
-                output_tokens=outcome.usage.output_tokens,
-                cost=outcome.usage.cost,
-                at=self._now,
-            )
-        )
 
     # -- rest ---------------------------------------------------------------------------------------------------------
 

@@ -303,6 +303,7 @@ async def test_an_open_one_is_updated(made: Stage) -> None:
     branch(made)
     pull = made.world.open_pull(made.made.repo, "meg", "Old", head="bot/1-crash", body="Old.")
     row_id = await made.want("pull_request", PROPOSAL)
+    await made.sender().sweep()
     await made.want("pull_request", PROPOSAL, name="again")
     await made.sender().sweep()
     assert (pull.issue.title, pull.issue.body) == ("Mend it", PROPOSAL["body"])
