@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NoReturn
 
 from bot.cli.console import out
@@ -130,6 +131,12 @@ class Local:
 
     async def reviewed(self) -> Reviewed:
         raise UserError("not_possible_here", _HERE, "Try it on a pull request of a test repository.")
+
+    async def happened(self, event: str) -> None:
+        """Nothing ever happens on a thread from a file."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     async def remote(self) -> Remote:
         raise UserError("not_possible_here", _HERE, "Try it on an issue of a test repository.")

@@ -10,7 +10,7 @@ from bot.dispatch.identity import Identity
 from bot.github import RepositoryClient
 from bot.model.clock import Clock
 from bot.model.event import Signal
-from bot.model.pull import CheckRun
+from bot.model.pull import concluded
 from bot.model.state import DeliveryState
 from bot.store import Session, Store, deliveries, gates, threads
 from bot.store.tables import Delivery
@@ -73,19 +73,3 @@ async def hear(
             return await store.write(lambda session: settle(session, (), "other checks of the commit still run"))
         signal = replace(signal, fields={**signal.fields, "conclusion": conclusion})
     return await store.write(work)
-
-
-def concluded(checks: Sequence[CheckRun]) -> str | None:
-    """What all checks of a commit together come to, in GitHub's words; None while one has not ended.
-
-    Neutral and skipped ones are no failure. Source:
-    https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/about-status-checks
-    """
-    if any(check.status != "completed" for check in checks):
-        return None
-    if any(check.failed for check in checks):
-        return "failure"
-    for bad in ("action_required", "cancelled", "stale"):
-        if any(check.conclusion == bad for check in checks):
-            return bad
-    return "success"

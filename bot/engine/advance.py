@@ -185,7 +185,7 @@ class Advancing:
         if opens(step) and not lacks_files(level, step, values, self._terms.find):
             self._open(tree, level, step, attempt)
             return False
-        if isinstance(step, (AskStep, WaitStep)):
+        if isinstance(step, (AskStep, WaitStep)) and not gates.may_be_so(step):
             self.settle(level, attempt, gates.asked(step, values, self._now))
             return False
         seconds = limits.seconds(level, self._now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,6 +85,14 @@ class Surroundings(Protocol):
 
     async def reviewed(self) -> Reviewed:
         """What a review is held against. Raises UserError on an issue."""
+        ...
+
+    async def happened(self, event: str) -> dict[str, Any] | None:
+        """What is waited for, where it is so already: `merged`, or `checks_completed` of the head; else None."""
+        ...
+
+    def now(self) -> datetime:
+        """The time."""
         ...
 
     async def remote(self) -> Remote:

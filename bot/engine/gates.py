@@ -41,6 +41,11 @@ def asked(step: AskStep | WaitStep, scope: Mapping[str, Any], now: datetime) -> 
     return Wait("answer", question=question, until=until)
 
 
+def may_be_so(step: AskStep | WaitStep) -> bool:
+    """Whether what is waited for may have happened before: then somebody looks first, or it would never be told."""
+    return isinstance(step, WaitStep) and step.wait.event in ("checks_completed", "merged")
+
+
 def _leads(step: AskStep, label: str) -> Any:
     option = step.options.get(label)
     return {"rework": option.rework} if isinstance(option, Back) else option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from bot.engine import gates
 from bot.engine.acting import Acting
 from bot.engine.around import Place, Surroundings
 from bot.engine.asking import Asking
@@ -14,11 +15,11 @@ from bot.engine.produced import with_files
 from bot.engine.redaction import clean
 from bot.engine.terms import Begun, Terms
 from bot.model.context import Context, Manifest
-from bot.model.outcome import Outcome
+from bot.model.outcome import Done, Outcome
 from bot.steps import perform_run, read_result, result_file
 from bot.workflows import Step
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep
-from bot.workflows.step import AskingStep, CodeStep, ConnectorStep, RunStep
+from bot.workflows.step import AskingStep, CodeStep, ConnectorStep, RunStep, WaitStep
 
 
 class Performer:
@@ -64,6 +65,9 @@ class Performer:
                     manifest = Manifest(warnings=tuple(acting.warnings))
                     await self._around.attach(begun, Context("", "", (), manifest))
                 return outcome, None
+            case WaitStep() as step:
+                event = await self._around.happened(step.wait.event or "")
+                return gates.asked(step, {}, self._around.now()) if event is None else Done(result=event), None
             case step:  # opened or passed by `advance`
                 raise TypeError(f"a step of kind {step.kind} is not performed")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from bot.context import ThreadSnapshot, WindowPolicy
 from bot.engine.around import Reviewed
@@ -18,7 +20,7 @@ from bot.engine.tools import Tools
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.context import Context
-from bot.model.pull import Diff
+from bot.model.pull import Diff, concluded
 from bot.publish import told_findings
 from bot.steps.pull_request import Remote
 from bot.store import snapshots, threads
@@ -110,6 +112,21 @@ class Service:
         )
         url = str(self.begun.rows.dispatch.issue.get("url", "")).rpartition("/pull/")[0]
         return Reviewed(diff, known, f"{url}/blob/{pull.head_sha}" if url else "")
+
+    async def happened(self, event: str) -> dict[str, Any] | None:
+        thread = self.begun.rows.thread
+        if not thread.is_pull_request:
+            return None
+        pull = await self.client.pull_request(thread.number)
+        if event == "merged":
+            return {"event": event, "sha": pull.head_sha, "url": pull.url} if pull.merged else None
+        checks = await self.client.check_runs(pull.head_sha)
+        # a commit without any check may get its first in a moment
+        conclusion = concluded(checks) if checks else None
+        return None if conclusion is None else {"event": event, "sha": pull.head_sha, "conclusion": conclusion}
+
+    def now(self) -> datetime:
+        return self.tools.clock.now()
 
     async def remote(self) -> Remote:
         return self.client

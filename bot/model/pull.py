@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.model.thread import Account, Comment
@@ -124,3 +125,19 @@ class FailedLogs:
     failed: tuple[FailedLog, ...]
     running: int = 0
     unread: int = 0
+
+
+def concluded(checks: Sequence[CheckRun]) -> str | None:
+    """What all checks of a commit together come to, in GitHub's words; None while one has not ended.
+
+    Neutral and skipped ones are no failure. Source:
+    https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/about-status-checks
+    """
+    if any(check.status != "completed" for check in checks):
+        return None
+    if any(check.failed for check in checks):
+        return "failure"
+    for bad in ("action_required", "cancelled", "stale"):
+        if any(check.conclusion == bad for check in checks):
+            return bad
+    return "success"

@@ -144,7 +144,8 @@ class Waiting(Node):
 
     duration: Duration | None = Field(None, alias="for", description="a time: `30m`, `2h`, `1d`")
     event: Literal["checks_completed", "labeled", "merged", "comment"] | None = Field(
-        None, description="what has to happen on the thread"
+        None,
+        description="what has to happen on the thread; `checks_completed` and `merged` count where they are so already",
     )
 
     @model_validator(mode="after")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.dispatch.waits import SKEW, concluded
-from bot.model.pull import CheckRun
+from bot.dispatch.waits import SKEW
+from bot.model.pull import CheckRun, concluded
 from bot.model.state import DeliveryState, GateState, RunState
 from bot.store.tables import Gate
 from tests.dispatch.scene import (

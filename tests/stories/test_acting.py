@@ -116,3 +116,33 @@ async def test_a_review_and_the_same_again(tmp_path: Path) -> None:
         await stage.says("ana", "@bot look", number)
         assert len(stage.world.pull(stage.repo, number).reviews) == 1
         assert "Nothing new: 2 findings known before." in stage.replies(number)[-1]
+
+
+WAITING = """\
+version: 1
+workflows:
+  after:
+    steps:
+      - {id: checks, wait: {event: checks_completed}, timeout: 1h}
+      - {id: told, end: {message: "The checks: ${{ steps.checks.result.conclusion }}."}}
+  merged:
+    steps:
+      - {id: merged, wait: {event: merged}, timeout: 1h}
+      - {id: told, end: {message: "It is in."}}
+"""
+
+
+async def test_what_has_happened_already_is_not_waited_for(tmp_path: Path) -> None:
+    """Checks that are over, a pull request that is merged: GitHub would tell neither again."""
+    async with open_stage(tmp_path, {".github/bot.yml": WAITING, "area.py": "x = 1\n"}) as stage:
+        number = pull(stage)
+        stage.world.add_check(stage.repo, stage.world.pull(stage.repo, number).head_sha, "tests", "failure")
+        await stage.says("ana", "@bot after", number)
+        assert stage.replies(number)[-1].startswith("The checks: failure.")
+        await stage.says("ana", "@bot merged", number)
+        assert len(stage.replies(number)) == 1
+        await stage.says("ana", "@bot cancel", number)
+        stage.world.merge(stage.repo, number, "meg")
+        await stage.settle()
+        await stage.says("ana", "@bot merged", number)
+        assert stage.replies(number)[-1].startswith("It is in.")

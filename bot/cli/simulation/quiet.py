@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import TypeVar
 
 from bot.cli.local import ThreadFile
@@ -116,6 +117,12 @@ class Quiet:
             message = "this thread is an issue, so there is nothing to review"
             raise UserError("review_thread", message, "Use `review` in a workflow for pull requests.")
         return Reviewed(Diff(self._file.issue.number, "main", HEAD, _DIFF), (), "")
+
+    async def happened(self, event: str) -> None:
+        """Nothing has happened before a walk."""
+
+    def now(self) -> datetime:
+        return self._file.newest
 
     async def remote(self) -> QuietRemote:
         return QuietRemote()

@@ -18,7 +18,7 @@ from bot.cli.simulation.prompts import Prompts
 from bot.cli.simulation.quiet import Quiet
 from bot.cli.simulation.reason import why
 from bot.cli.simulation.report import Asked, Prompt, Report, Visit
-from bot.engine import commit
+from bot.engine import commit, gates
 from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import End
@@ -34,7 +34,7 @@ from bot.store.tables import Attempt, Gate
 from bot.workflows import Configuration, Step, Workflow
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.gate_steps import AskStep
-from bot.workflows.step import UsesStep
+from bot.workflows.step import UsesStep, WaitStep
 
 #: attempts after which a walk is given up
 MOST = 500
@@ -151,6 +151,8 @@ class _Walk:
         """What a step comes to: its texts are put together as in a real run, the rest is given or made up."""
         step, name = begun.step, name_of(begun.level, begun.attempt)
         note = self._notes.setdefault(begun.attempt.id, _Note())
+        if isinstance(step, WaitStep):  # nothing has happened yet
+            return Performed(gates.asked(step, {}, self._now))
         assert isinstance(step, WorkingStep)
         if isinstance(step, UsesStep):
             return await self._used(begun, step)
