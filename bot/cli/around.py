@@ -29,6 +29,7 @@ from bot.store import Store, snapshots
 from bot.workflows import Configuration
 from bot.workflows.resources import Opened, resolve
 from bot.workspace import Reach, Sandbox, Secrets
+from bot.workspace.reaching import Reaching
 
 _HERE = "a local run has no GitHub"
 
@@ -86,8 +87,9 @@ class Local:
 
     @property
     def bench(self) -> Bench:
+        hosts = self.configuration.bot.workspace.hosts
         return Bench(
-            sandbox=self.sandbox,
+            sandbox=Reaching(self.sandbox, Reach.of(hosts).under(self.reach)) if hosts else self.sandbox,
             runners=Unasked.of(self) if self.dry_run else self.runners,
             nonce_key=b"local",
             redact=self.redactor,

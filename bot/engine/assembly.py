@@ -142,7 +142,8 @@ def window_policy(
         bots=bot.history.bots,
         public=not rows.thread.private,
         writes=any(entry.needs & {"write", "intents"} for entry in offered),
-        network=any(entry.resource is not None for entry in offered),
+        network=any(entry.resource is not None for entry in offered)
+        or (bool(bot.workspace.hosts) and step.workspace != "none"),
         # a step that names a variable of the engine's or a secret holds something that is not everybody's
         secrets=any(value is None or "secrets." in value for value in _named(step, configuration).values())
         or names_secret(step, secret_names(workflow)),

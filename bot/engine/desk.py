@@ -39,6 +39,8 @@ from bot.workflows.base_step import WorkingStep
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
 from bot.workflows.step import UsesStep
+from bot.workspace import Reach
+from bot.workspace.reaching import Reaching
 from bot.workspace.secrets import withheld
 
 _log = log.get("engine")
@@ -177,7 +179,9 @@ class Desk:
         mention = terms.configuration.bot.mention
         handle = f"@{mention[0]}" if mention else self._t.handle()
         client = self._client(begun.rows)
-        bench = Bench(self._t.sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
+        hosts = () if foreign else terms.configuration.bot.workspace.hosts
+        sandbox = Reaching(self._t.sandbox, Reach.of(hosts).under(self._t.reach)) if hosts else self._t.sandbox
+        bench = Bench(sandbox, self._t.runners, self._t.nonce_key, self._t.redact, handle)
         thread = begun.rows.thread
         secret = withheld if foreign else self._t.secrets.of(thread.repository_id, thread.owner_id)
         role_of = self._reading.role_of(client)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from bot.model.role import Role
 from bot.workflows.agent import Agent, Budget, LeastRole
 from bot.workflows.command import Environment
 from bot.workflows.extends import Base
 from bot.workflows.node import Name, Node, describe, fault
-from bot.workflows.resources import Resource
+from bot.workflows.resources import Host, Resource
 from bot.workflows.workflow import Workflow
 
 _HANDLE = re.compile(r"@?([A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?)")
@@ -36,16 +36,16 @@ def _version(value: Any) -> int:
 def _no_network(value: Any) -> str:
     if value == "none":
         return "none"
-    if isinstance(value, list):
-        raise fault(
-            "not_available", "network access by host is not available yet", "leave `network` out, or say `none`"
-        )
-    raise fault("network", f"expected `none`, got {describe(value)}", "leave `network` out, or say `none`")
+    raise fault("network", f"expected `none` or hosts, got {describe(value)}", "write `none`, or `[pypi.org]`")
 
 
 Handle = Annotated[str, BeforeValidator(_handle), WithJsonSchema({"type": "string", "pattern": f"^{_HANDLE.pattern}$"})]
 Version = Annotated[Literal[1], BeforeValidator(_version), WithJsonSchema({"const": 1})]
-Network = Annotated[Literal["none"], BeforeValidator(_no_network)]
+Network = Annotated[
+    Annotated[Literal["none"], BeforeValidator(_no_network), Tag("kind:text")]
+    | Annotated[tuple[Host, ...], Tag("kind:list")],
+    Discriminator(lambda value: "kind:list" if isinstance(value, (list, tuple)) else "kind:text"),
+]
 
 
 class History(Node):
@@ -123,8 +123,15 @@ class Workspace(Node):
         {"setup", "setup_secrets", "cache", "cache_key", "paths", "lfs", "submodules", "branch_prefix"}
     )
 
-    network: Network = Field("none", description="`none`: steps reach no network")
+    network: Network = Field(
+        "none", description="`none`, or hosts that commands may reach where the operator opens them"
+    )
     env: Environment = Field(default_factory=dict, description="variables of every command of this repository")
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that commands may reach."""
+        return () if self.network == "none" else tuple(self.network)
 
 
 class BotFile(Node):

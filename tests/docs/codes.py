@@ -44,7 +44,7 @@ FINDINGS: Mapping[str, str] = {
     "modifier": "the key exists and means nothing here",
     "name": "names and ids are lower-case and begin with a letter",
     "namespace": "the template names a namespace or value that this place does not take",
-    "network": "`network` is `none`",
+    "network": "`network` is `none` or a list of hosts",
     "not_a_file": "a folder stands where a file should",
     "not_available": "part of the language, and not part of this version",
     "not_readable": "GitHub does not show the file to the App: it lacks a permission",

@@ -30,7 +30,7 @@ def test_going_on_after_deaths(tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
         store = runner.run(opened(tmp_path))
 
-        @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(sketches(), CHOICES, st.lists(st.integers(0, 10_000), min_size=1, max_size=2))
         def holds(sketch: Sketch, choices: list[int], moments: list[int]) -> None:
             whole = runner.run(walk(store, sketch, [0]))

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from bot.publish.marker import strip
 from tests.stage import Stage, open_stage
 
@@ -146,3 +148,36 @@ async def test_what_has_happened_already_is_not_waited_for(tmp_path: Path) -> No
         await stage.settle()
         await stage.says("ana", "@bot merged", number)
         assert stage.replies(number)[-1].startswith("It is in.")
+
+
+FETCHING = """\
+version: 1
+workspace: {network: [127.0.0.1]}
+workflows:
+  fetch:
+    steps:
+      - id: fetch
+        workspace: none
+        run: |
+          python3 -c '
+          import os, urllib.error, urllib.request
+          try:
+              print(urllib.request.urlopen(os.environ["URL"], b"hello", timeout=20).status)
+          except urllib.error.HTTPError as error:
+              print(error.code)
+          '
+        env: {URL: "http://127.0.0.1:PORT/"}
+"""
+
+
+@pytest.mark.parametrize(("opened", "status", "arrived"), [(("127.0.0.1",), "204", [b"hello"]), ((), "", [])])
+async def test_a_command_reaches_a_host_that_both_open(
+    tmp_path: Path, opened: tuple[str, ...], status: str, arrived: list[bytes]
+) -> None:
+    """The repository names it, the operator opens it; one alone is not enough."""
+    async with receiver() as (port, bodies):
+        files = {".github/bot.yml": FETCHING.replace("PORT", str(port))}
+        async with open_stage(tmp_path, files, network=opened) as stage:
+            await stage.says("ana", "@bot fetch")
+            assert bodies == arrived, stage.replies()
+            assert status in stage.replies()[-1]

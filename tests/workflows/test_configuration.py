@@ -296,7 +296,7 @@ def test_an_agent_with_a_dash_gives_an_id_with_an_underscore() -> None:
         ("version: 1\npublish: {progress: ^loud}", "option"),
         ("version: 1\npublish: {max_parts: ^0}", "range"),
         ("version: 1\nworkspace: {network: ^all}", "network"),
-        ("version: 1\nworkspace: {^network: [example.com]}", "not_available"),
+        ("version: 1\nworkspace: {network: [^'http://example.com/x']}", "host"),
         ("version: 1\nworkspace: {^setup: [make]}", "not_available"),
         ("version: 1\nworkspace: {env: {A: ^5}}", "type_mismatch"),
         ("version: 1\nworkspace: {env: {A: '^${{ run.id }}'}}", "template_slot"),
