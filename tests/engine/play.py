@@ -11,6 +11,7 @@ from typing import Any
 from bot.engine import commit
 from bot.engine.commit import Begun
 from bot.engine.frames import Tree
+from bot.engine.gates import asked
 from bot.engine.judge import judged
 from bot.engine.scope import context_of
 from bot.model.outcome import Done, Outcome
@@ -19,6 +20,7 @@ from bot.store import Session, Store, gates, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Gate
 from bot.workflows.answers import taken
+from bot.workflows.step import WaitStep
 from tests.engine.scene import Case, open_case
 from tests.rows import NOW
 
@@ -65,10 +67,13 @@ class Play:
 
     def _take(self, begun: tuple[Begun, ...]) -> None:
         self.begun.extend(begun)
-        self.started.extend(name(one) for one in begun)
+        # a wait looks whether it is so already, and here it never is
+        self.started.extend(name(one) for one in begun if not isinstance(one.step, WaitStep))
         self.most = max(self.most, len(self.begun))
 
     def _outcome(self, begun: Begun) -> Outcome:
+        if isinstance(begun.step, WaitStep):
+            return asked(begun.step, {}, self.now)
         found = self.script.get(name(begun), self.script.get(begun.step.id, Done(output=f"did {name(begun)}")))
         if isinstance(found, list):
             found = found.pop(0) if len(found) > 1 else found[0]
