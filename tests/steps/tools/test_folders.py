@@ -17,14 +17,14 @@ from bot.steps.tools.root import Refused, Root
 def folder(tmp_path: Path) -> Path:
     """A small workspace."""
     (tmp_path / "src" / "deep").mkdir(parents=True)
-    (tmp_path / "src" / "a.py").write_text("import os\nTODO: one\n")
+    (tmp_path / "src" / "a.py").write_text("import os\nSEEK: one\n")
     (tmp_path / "src" / "deep" / "b.py").write_text("todo: two\r\n")
-    (tmp_path / "notes.md").write_text("TODO: three")
-    (tmp_path / "data.bin").write_bytes(b"TODO\0")
+    (tmp_path / "notes.md").write_text("SEEK: three")
+    (tmp_path / "data.bin").write_bytes(b"SEEK\0")
     (tmp_path / "link").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text("TODO")
+    (tmp_path / ".git" / "config").write_text("SEEK")
     return tmp_path
 
 
@@ -76,10 +76,10 @@ async def test_a_long_listing_is_cut_with_a_mark(folder: Path, monkeypatch: pyte
 
 async def test_lines_that_hold_a_text_are_found(folder: Path) -> None:
     """In text files, by path and number; not in binary ones, nor through links, pipes or git's own."""
-    assert await found(folder, "TODO") == ["notes.md:1: TODO: three", "src/a.py:2: TODO: one"]
+    assert await found(folder, "SEEK") == ["notes.md:1: SEEK: three", "src/a.py:2: SEEK: one"]
     assert await found(folder, "todo", ignore_case=True) == [
-        "notes.md:1: TODO: three",
-        "src/a.py:2: TODO: one",
+        "notes.md:1: SEEK: three",
+        "src/a.py:2: SEEK: one",
         "src/deep/b.py:1: todo: two",
     ]
 
@@ -87,15 +87,15 @@ async def test_lines_that_hold_a_text_are_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "lines"),
     [
-        ({"path": "src"}, ["src/a.py:2: TODO: one"]),
-        ({"path": "notes.md"}, ["notes.md:1: TODO: three"]),
-        ({"files": "*.md"}, ["notes.md:1: TODO: three"]),
+        ({"path": "src"}, ["src/a.py:2: SEEK: one"]),
+        ({"path": "notes.md"}, ["notes.md:1: SEEK: three"]),
+        ({"files": "*.md"}, ["notes.md:1: SEEK: three"]),
         ({"path": "src", "files": "*.md"}, ["[no line has it]"]),
     ],
 )
 async def test_a_search_within(folder: Path, where: dict[str, str], lines: list[str]) -> None:
     """One file, one folder, some names."""
-    assert await found(folder, "TODO", **where) == lines
+    assert await found(folder, "SEEK", **where) == lines
 
 
 @pytest.mark.parametrize("text", [".*", "$", "(one", "[a-z]+"])
