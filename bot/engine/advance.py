@@ -149,7 +149,7 @@ class Advancing:
     # -- moves --------------------------------------------------------------------------------------------------------
 
     def _moved(self, tree: Tree, ledger: Ledger, found: Survey) -> bool:
-        """Apply one of each; another reading of the rows follows."""
+        """Apply the first thing that may be done now; another reading of the rows follows."""
         if found.overdue:
             self._overdue(tree, *found.overdue[0])
             return True

@@ -13,7 +13,7 @@ from bot.model.state import AttemptState, GateState, OutboxState, RunState
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.step import GroupStep, ParallelStep
+from bot.workflows.step import GroupStep
 
 #: ends of a frame that are ends of the run, whatever is around it
 _WHOLE = frozenset({RunState.CANCELLED, RunState.TIMED_OUT, RunState.SET_ASIDE, RunState.BUDGET_EXCEEDED})
@@ -150,9 +150,3 @@ class _Surveyor:
         else:
             self._found.waiting = True
             self._found.wait_until(gate.deadline)
-
-
-def side_by_side(join: Join) -> bool:
-    """Whether the frames of a join ran beside each other."""
-    step = join.level.step(join.attempt.step)
-    return isinstance(step, ParallelStep) or any(level.is_element for level, _ in join.ends)
