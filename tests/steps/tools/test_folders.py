@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     """A small workspace."""
     (tmp_path / "src" / "deep").mkdir(parents=True)
     (tmp_path / "src" / "a.py").write_text("import os\nSEEK: one\n")
-    (tmp_path / "src" / "deep" / "b.py").write_text("todo: two\r\n")
+    (tmp_path / "src" / "deep" / "b.py").write_text("seek: two\r\n")
     (tmp_path / "notes.md").write_text("SEEK: three")
     (tmp_path / "data.bin").write_bytes(b"SEEK\0")
     (tmp_path / "link").symlink_to("/etc/passwd")
@@ -77,10 +77,10 @@ async def test_a_long_listing_is_cut_with_a_mark(folder: Path, monkeypatch: pyte
 async def test_lines_that_hold_a_text_are_found(folder: Path) -> None:
     """In text files, by path and number; not in binary ones, nor through links, pipes or git's own."""
     assert await found(folder, "SEEK") == ["notes.md:1: SEEK: three", "src/a.py:2: SEEK: one"]
-    assert await found(folder, "todo", ignore_case=True) == [
+    assert await found(folder, "seek", ignore_case=True) == [
         "notes.md:1: SEEK: three",
         "src/a.py:2: SEEK: one",
-        "src/deep/b.py:1: todo: two",
+        "src/deep/b.py:1: seek: two",
     ]
 
 
