@@ -18,13 +18,14 @@ from bot.steps import (
     perform_review,
     read_diff,
 )
+from bot.workflows.command import rendered_environment
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep, WebhookCall
 from bot.workflows.node import Node
 from bot.workflows.step import CodeStep, ConnectorStep
 from bot.workflows.values import fill
 
-#: bytes of a connector's arguments
-ARGUMENTS_MAX = 8 * 1024 * 1024
+#: before the name of every branch of ours
+BRANCH_PREFIX = "bot/"
 
 
 class Acting:
@@ -44,7 +45,7 @@ class Acting:
             step.code,
             await given(self._around, self._terms, self._begun, step, self._place),
             cwd=self._place.workspace.path,
-            env={**self._place.env, **self._around.environment(environment_of(step, self._scope))},
+            env={**self._place.env, **self._around.environment(rendered_environment(step, self._scope))},
             timeout=seconds,
             sandbox=self._around.bench.sandbox,
             where=str(step.mark),
@@ -143,16 +144,3 @@ class Acting:
             issue=thread.number,
             remote=await self._around.remote(),
         )
-
-
-#: before the name of every branch of ours; `workspace.branch_prefix` sets another
-BRANCH_PREFIX = "bot/"
-
-
-def environment_of(step: CodeStep, scope: Any) -> dict[str, str | None]:
-    """What `env:` names, rendered. Raises `UserError` (`template_undefined`, `command_value`)."""
-    names: dict[str, str | None] = dict(step.env)
-    for path, template in step.templates():
-        if path[0] == "env":
-            names[str(path[1])] = template.render(scope).text
-    return names

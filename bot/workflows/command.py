@@ -53,12 +53,17 @@ class Command(Node):
         return Argv(("bash", "-c", *words) if isinstance(self.command, str) else words, warnings)
 
     def environment(self, scope: Mapping[str, Any]) -> dict[str, str | None]:
-        """What `env:` names, rendered; None stands for the engine's own variable, where the operator exports it.
+        """See `rendered_environment`."""
+        return rendered_environment(self, scope)
 
-        Raises `UserError` (`template_undefined`, `command_value`).
-        """
-        names: dict[str, str | None] = dict(getattr(self, "env", {}))
-        for path, template in self.templates():
-            if path[0] == "env":
-                names[str(path[1])] = template.render(scope).text
-        return names
+
+def rendered_environment(node: Node, scope: Mapping[str, Any]) -> dict[str, str | None]:
+    """What the `env:` of a mapping names; None stands for the engine's own variable, where the operator exports it.
+
+    Raises `UserError` (`template_undefined`, `command_value`).
+    """
+    names: dict[str, str | None] = dict(getattr(node, "env", {}))
+    for path, template in node.templates():
+        if path[0] == "env":
+            names[str(path[1])] = template.render(scope).text
+    return names
