@@ -308,13 +308,14 @@ class Advancing:
         inside = {frame.frame.id for one in level.children.get(attempt.id, ()) for frame in (one, *one.below())}
         openers = {one.id: one for one in self._rows.attempts}
         for gate in withdraw(self._session, self._rows, self._now, frames=inside):
-            if gate.kind in ("answer", "approval"):
+            if gate.kind in ASKED:
                 asking = openers[gate.attempt_id]
                 self._terms.ask(self._session, self._rows, tree.level(asking), asking, gate)
-        message = f"it did not end within {step.own_timeout:g} s"
-        hint = f"Raise `timeout` in `{step.mark}`."
+        message = f"it did not end within {step.whole_time:g} s"
+        hint = f"Raise `timeout` or the minutes of `budget` in `{step.mark}`."
         self._ledger(tree).settle(level, step, attempt, Failed("timeout", message, hint))
         self._session.flush()
+        said(self._session, self._rows, self._terms, level, attempt)
 
     # -- rest ---------------------------------------------------------------------------------------------------------
 

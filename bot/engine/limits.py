@@ -46,7 +46,7 @@ def _around(level: Level) -> list[tuple[WorkingStep, Attempt, Level]]:
 def late(level: Level, step: Step, now: datetime) -> Failed | None:
     """The failure of a start within a step whose time is over."""
     for owner, opener, _ in _around(level):
-        time = _time(owner)
+        time = owner.whole_time
         if time is not None and now >= opener.started_at + timedelta(seconds=time):
             key = "timeout" if time == owner.own_timeout else "minutes` of its `budget"
             message = f"`{owner.id}` did not end within {time:g} s, so `{step.id}` did not start"
@@ -59,18 +59,9 @@ def seconds(level: Level, now: datetime) -> float | None:
     ends = [
         opener.started_at + timedelta(seconds=time)
         for owner, opener, _ in _around(level)
-        if (time := _time(owner)) is not None
+        if (time := owner.whole_time) is not None
     ]
     return max(0.0, (min(ends) - now).total_seconds()) if ends else None
-
-
-def _time(owner: WorkingStep) -> float | None:
-    """Seconds that all inside of a step may take together: its `timeout`, and the minutes of its `budget`."""
-    if owner.each is not None:  # each of its elements has them
-        return None
-    minutes = owner.own_budget.minutes if owner.own_budget is not None else None
-    given = [time for time in (owner.own_timeout, None if minutes is None else minutes * 60) if time is not None]
-    return min(given, default=None)
 
 
 def allowance(level: Level, attempt: Attempt) -> Budget:

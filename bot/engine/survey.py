@@ -127,8 +127,8 @@ class _Surveyor:
                 break
             following = self._visit(child)
             under_way += 1
-        if under_way and each is None and step.own_timeout is not None:
-            deadline = attempt.started_at + timedelta(seconds=step.own_timeout)
+        if under_way and step.whole_time is not None:
+            deadline = attempt.started_at + timedelta(seconds=step.whole_time)
             self._found.wait_until(deadline)
             if deadline <= self._now and self._found.running == running:
                 self._found.overdue.append((level, attempt))

@@ -168,6 +168,18 @@ class WorkingStep(BaseStep):
         return next((value for value in given if value is not None), self.TIMEOUT)
 
     @property
+    def whole_time(self) -> float | None:
+        """Seconds that all inside of the step may take together: its `timeout`, and the minutes of its `budget`.
+
+        None without either, and where each element of a list has them.
+        """
+        if self.each is not None:
+            return None
+        minutes = self.own_budget.minutes if self.own_budget is not None else None
+        given = [time for time in (self.own_timeout, None if minutes is None else minutes * 60) if time is not None]
+        return min(given, default=None)
+
+    @property
     def retry(self) -> Retry:
         """What is done about transient faults."""
         given = (self.own_retry, self._agent.retry if self._agent else None, self._defaults.retry)

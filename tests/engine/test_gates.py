@@ -172,13 +172,14 @@ async def test_the_time_of_people_is_not_the_runs(store: Store) -> None:
     assert play.end == "succeeded"
 
 
-async def test_a_groups_time_ends_while_it_waits(store: Store) -> None:
+@pytest.mark.parametrize("time", ["timeout: 1h", "budget: {minutes: 60}"])
+async def test_a_groups_time_ends_while_it_waits(store: Store, time: str) -> None:
     """Its gate is withdrawn, and the step fails."""
-    steps = """
+    steps = f"""
 - id: group
-  timeout: 1h
-  steps: [{id: ok, ask: Fine?, timeout: 3d}]
-- {id: after, run: x}
+  {time}
+  steps: [{{id: ok, ask: Fine?, timeout: 3d}}]
+- {{id: after, run: x}}
 """
     play = await (await Play.of(store, steps)).go()
     assert (await play.case.run()).not_before == NOW + timedelta(hours=1)
