@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from time import monotonic
+from typing import Any
 
 from bot.engine import gates, limits
 from bot.engine.ending import finish, withdraw
 from bot.engine.evidence import exported
 from bot.engine.frames import Level, Tree
 from bot.engine.graph import End, Start
-from bot.engine.join import joined
+from bot.engine.join import joined, so_far
 from bot.engine.judge import judged
 from bot.engine.ledger import Ledger, keep_outcome
 from bot.engine.opening import lacks_files, opened, opens, repeated
@@ -106,7 +107,8 @@ class Advancing:
         tree = self.tree()
         if isinstance(step, UsesStep) and isinstance(outcome, Done):
             # it has read the files of its workflow, and that is all that was to be performed
-            self._open(tree, level, step, attempt, given)
+            values = rendering(self._session, self._rows, tree, level, step, attempt)
+            self._open(tree, level, step, attempt, values, given)
             return
         charge(self._session, self._rows, outcome, self._now)
         if isinstance(outcome, Wait):
@@ -183,7 +185,7 @@ class Advancing:
             return False
         values = rendering(self._session, self._rows, tree, level, step, attempt)
         if opens(step) and not lacks_files(level, step, values, self._terms.find):
-            self._open(tree, level, step, attempt)
+            self._open(tree, level, step, attempt, values)
             return False
         if isinstance(step, (AskStep, WaitStep)) and not gates.may_be_so(step):
             self.settle(level, attempt, gates.asked(step, values, self._now))
@@ -192,10 +194,17 @@ class Advancing:
         self._begun.append(Begun(step, attempt, self._rows, tree, level, seconds=seconds))
         return True
 
-    def _open(self, tree: Tree, level: Level, step: Step, attempt: Attempt, given: Sequence[StagedFile] = ()) -> None:
-        """Open the frames of an attempt; `given` was read for a workflow that it uses."""
+    def _open(
+        self,
+        tree: Tree,
+        level: Level,
+        step: Step,
+        attempt: Attempt,
+        values: Mapping[str, Any],
+        given: Sequence[StagedFile] = (),
+    ) -> None:
+        """Open the frames of an attempt; `values` are those of its templates, `given` was read for what it uses."""
         assert isinstance(step, WorkingStep)
-        values = rendering(self._session, self._rows, tree, level, step, attempt)
         over = opened(self._session, self._rows, level, step, attempt, values, self._terms.find, self._now, given)
         if over is not None:
             notes = [f"`each.over` of `{step.id}` has no element"] if isinstance(over, Done) else []
@@ -289,9 +298,10 @@ class Advancing:
                     message = f"`{step.id}` ran {loop.max} times (`loop.max`) and `until` is still false"
                     own = outcome.message if isinstance(outcome, Failed) else ""
                     outcome = Failed("loop_exhausted", message, stderr=own, output=getattr(outcome, "output", None))
-                elif loop.on_exhaust != "last":
+                elif loop.on_exhaust == "last":
+                    outcome = so_far(last)
+                else:
                     onward = loop.on_exhaust
-                    outcome = Done(output=getattr(outcome, "output", None), result=getattr(outcome, "result", None))
         if not join.ends[0][0].is_element:
             outcome = judged(step, outcome, most=self._terms.result_bytes)
         assert not isinstance(outcome, Wait)

@@ -41,10 +41,13 @@ def joined(join: Join, rows: RunRows, most: int = BYTES_MAX) -> Done | Failed:
 def _group(level: Level, end: End) -> Done | Failed:
     if end.state is not RunState.SUCCEEDED:
         return _inner(level, end)
+    return so_far(level)
+
+
+def so_far(level: Level) -> Done:
+    """What a row came to with the last of its steps that went well; nothing where all were skipped or failed."""
     last = level.succeeded()
-    if last is None:  # every step was skipped
-        return Done()
-    return Done(output=last.output, result=last.result)
+    return Done() if last is None else Done(output=last.output, result=last.result)
 
 
 def _used(step: UsesStep, level: Level, end: End, rows: RunRows, most: int) -> Done | Failed:

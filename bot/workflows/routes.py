@@ -10,7 +10,7 @@ from bot.workflows.base_step import WorkingStep
 from bot.workflows.conditions import Condition
 from bot.workflows.gate_steps import AskStep, Back
 from bot.workflows.routing import END, Loop, Rework, Verdict
-from bot.workflows.step import EndStep, Step, SwitchStep
+from bot.workflows.step import EndStep, GroupStep, Step, SwitchStep
 from bot.workflows.workflow import Workflow
 
 
@@ -211,7 +211,8 @@ class Graph:
             if mismatch not in ("fail", "retry"):
                 own.append(self._edge(index, mismatch, Via.MISMATCH, ("result", "on_mismatch")))
         yield from own
-        if any(edge.backward and edge.via is not Via.REWORK for edge in own):
+        repeats = isinstance(step, GroupStep) and step.own_loop is not None
+        if repeats or any(edge.backward and edge.via is not Via.REWORK for edge in own):
             yield from self._exhausted(index, step.loop, ("loop", "on_exhaust"))
         if not isinstance(step, SwitchStep) and step.rework is not None:
             several = not isinstance(step.rework.to, str)

@@ -279,7 +279,7 @@ async def test_the_minutes_of_a_groups_budget(store: Store) -> None:
     assert [begun.seconds for begun in play.begun] == [60.0]
     play.now += timedelta(seconds=60)
     await play.go()
-    assert await play.error("all") == "timeout: `two`: `all` did not end within 60 s, so `two` did not start"
+    assert await play.error("all") == "timeout: it did not end within 60 s"
 
 
 async def test_elements_are_posted_once(store: Store) -> None:
@@ -328,3 +328,22 @@ async def test_lists_within_lists_have_a_bound(store: Store, monkeypatch: pytest
     assert play.end.startswith("failed outer failed: element_failed")
     failed = [each for each in (await play.case.rows()).attempts if each.error.get("code") == "too_many_frames"]
     assert {each.step for each in failed} == {"outer", "inner"}  # the group tells it as its own
+
+
+@pytest.mark.parametrize(("way", "state", "then"), [("last", "success", "after"), ("mend", "fail", "mend")])
+async def test_the_ways_out_of_a_group_whose_last_repetition_failed(
+    store: Store, way: str, state: str, then: str
+) -> None:
+    """`last` goes on with what there is; a step's id leads there, and the record says that the group failed."""
+    mend = "- {id: mend, run: mend}" if way == "mend" else ""
+    steps = f"""
+- id: group
+  loop: {{max: 2, until: "outcome == 'success'", on_exhaust: {way}}}
+  steps: [{{id: work, run: work}}, {{id: check, run: check}}]
+- {{id: after, run: echo, next: end}}
+{mend}
+"""
+    play = await (await Play.of(store, steps, {"check": Failed("command_failed", "red")})).go()
+    assert play.end == "succeeded"
+    assert play.started == ["work", "check", "work", "check", then]
+    assert f"/group {state}" in await play.ledger()
