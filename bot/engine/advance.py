@@ -139,7 +139,7 @@ class Advancing:
         if found.end is not None:
             lacking = exported(rows, tree.root, self._terms.result_bytes)
             if found.end.state is RunState.SUCCEEDED and lacking.code:
-                return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}")
+                return End(RunState.FAILED, None, f"{lacking.code}: {lacking.message}", lacking.hint)
             return found.end
         for level, start in found.starts:
             if start.skip or isinstance(level.step(start.step), RoutingStep):

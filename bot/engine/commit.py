@@ -138,4 +138,4 @@ def fail(session: Session, run_id: str, failure: Failed, say: Say, now: datetime
             keep_outcome(session, attempt, failure, now)
             attempt.state = follow(attempt.state, AttemptState.FAIL)
     session.flush()
-    finish(session, rows, End(RunState.FAILED, None, f"{failure.code}: {failure.message}"), say, now)
+    finish(session, rows, End(RunState.FAILED, None, f"{failure.code}: {failure.message}", failure.hint), say, now)

@@ -51,9 +51,9 @@ class Giving:
                 fetch=fetcher(client, rows.dispatch.comment_id, rows.thread.number),
             )
         except UserError as error:
-            return End(RunState.FAILED, None, f"{error.code}: {error.message}")
+            return End(RunState.FAILED, None, f"{error.code}: {error.message}", error.hint)
         except OperatorError as error:
-            return End(RunState.FAILED, None, f"not_possible_here: {error.message}")
+            return End(RunState.FAILED, None, f"not_possible_here: {error.message}", error.mend)
         except (NotFound, Forbidden) as error:
             return End(RunState.FAILED, None, f"github_refused: {error}")
         if violations:

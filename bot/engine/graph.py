@@ -43,11 +43,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The run is over. `step` is the one that decided it, None where all of them ran."""
+    """The run is over. `step` is the one that decided it, None where all of them ran; `hint` says what can be done."""
 
     state: RunState
     step: str | None = None
     reason: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -379,7 +379,7 @@ async def test_a_run_that_cannot_go_on(store: Store) -> None:
     await store.write(lambda s: commit.fail(s, case.run_id, failure, case.terms.say, NOW))
     assert await case.states() == (RunState.FAILED, DispatchState.DONE)
     assert await case.attempts() == [("s1", 1, FAIL)]
-    assert case.ends == [End(RunState.FAILED, None, "internal_error: the bot itself failed")]
+    assert case.ends == [End(RunState.FAILED, None, "internal_error: the bot itself failed", "see the log")]
 
 
 # -- what a step keeps while it runs

@@ -153,3 +153,20 @@ async def test_elements_are_posted_as_headings_and_blocks(tmp_path: Path) -> Non
         await stage.says("ana", "@bot look")
         (told,) = stage.replies()
         assert told.startswith("### 0\n\n```text\nsaw one\n```\n\n### 1\n\n```text\nsaw two\n```"), told
+
+
+UNEXPORTED = f"""{HEAD}
+  give:
+    export: {{from: [late]}}
+    steps:
+      - {{id: first, run: echo one, next: [{{when: "outcome == 'fail'", to: late}}, {{to: end}}]}}
+      - {{id: late, run: echo two}}
+"""
+
+
+async def test_a_run_without_its_export_says_what_to_do(tmp_path: Path) -> None:
+    """An end that no step decided has a hint too."""
+    async with open_stage(tmp_path, {".github/bot.yml": UNEXPORTED}) as stage:
+        await stage.says("ana", "@bot give")
+        assert "`export_missing`" in stage.replies()[-1]
+        assert "go through `late`, or set `required: false`" in stage.replies()[-1]
