@@ -14,6 +14,7 @@ from bot.model.outcome import Done, Failed, Outcome, Question, Wait
 from bot.model.state import GateState
 from bot.store.tables import Gate
 from bot.workflows.gate_steps import APPROVE, GATE_SECONDS, REJECT, AskStep, Back, FormQuestion, WaitStep
+from bot.workflows.writes import pick
 
 #: what the answer of a gate has for our own records, which no step sees
 _RECORDED = frozenset({"channel", "at"})
@@ -133,11 +134,8 @@ def with_writes(outcome: Outcome, writes: tuple[str, ...]) -> Outcome:
     """A form's answers as keys of the run context."""
     if not writes or not isinstance(outcome, Done):
         return outcome
-    answers = outcome.result if isinstance(outcome.result, dict) else {}
-    given = {key: answers[key] for key in writes if key in answers}
-    texts = {key: _text(value) for key, value in given.items()}
-    lacking = [key for key in writes if key not in texts]
-    if lacking:
-        told = ", ".join(f"`{key}`" for key in lacking)
-        return Failed("writes_error", f"the form gave no {told}", "Let the questions be `required`.", outcome.output)
-    return replace(outcome, writes={**outcome.writes, **texts})
+    found = pick(outcome.result if isinstance(outcome.result, dict) else {}, writes)
+    if found.error:
+        return Failed("writes_error", found.error, "Let the questions be `required`.", outcome.output)
+    # questions that no key is made of are no surprise
+    return replace(outcome, writes={**outcome.writes, **found.values})

@@ -37,7 +37,7 @@ _CODES: Mapping[RunState, str] = {
 _HINTS: Mapping[str, str] = {
     "budget_exceeded": "Raise the limit in `.github/bot.yml` (its operator's ceiling holds besides), or ask for less.",
     "timed_out": "Raise `minutes` of the workflow's `budget` or of `limits.per_run`, or ask for less.",
-    "rework_exhausted": "Raise `rework.max_loops`, say what follows with `on_exhaust`, or start again with other words.",
+    "rework_exhausted": "Raise `rework.max_loops`, say what follows with `on_exhaust`, or ask again in other words.",
     "loop_exhausted": "Raise `loop.max`, say what follows with `on_exhaust`, or mend what it is waiting for.",
     "file": "Nothing was started. Attach a file that fits, or name one of the repository, and ask again.",
     "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
