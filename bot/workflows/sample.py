@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,6 +10,9 @@ from urllib.parse import unquote
 ELEMENTS = 2
 #: a schema that refers to itself ends here
 _DEPTH = 12
+
+
+Choose = Callable[[Sequence[Any]], Any]
 
 
 def sample(schema: Mapping[str, Any], name: str = "value") -> Any:
@@ -21,9 +24,19 @@ def sample(schema: Mapping[str, Any], name: str = "value") -> Any:
     return _Sampler(schema).value(schema, name, 1, 0)
 
 
+def least(schema: Mapping[str, Any], text: str, choose: Choose) -> Any:
+    """The least that the schema takes: what is needed and what is a choice, no element more than it must have.
+
+    Every text is `text`, cut to what fits; `choose` takes one of several options.
+    """
+    return _Sampler(schema, text, choose).value(schema, "", 1, 0)
+
+
 class _Sampler:
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
+    """`text` and `choose` are there where the least is wanted."""
+
+    def __init__(self, root: Mapping[str, Any], text: str | None = None, choose: Choose | None = None) -> None:
+        self._root, self._words, self._choose = root, text, choose
 
     def value(self, schema: Any, name: str, turn: int, depth: int) -> Any:
         """`turn` counts from 1 and tells elements of one list apart."""
@@ -33,7 +46,7 @@ class _Sampler:
                 return schema[key]
         for key in ("enum", "examples"):
             if isinstance(schema.get(key), list) and schema[key]:
-                return schema[key][(turn - 1) % len(schema[key])]
+                return self._choose(schema[key]) if self._choose else schema[key][(turn - 1) % len(schema[key])]
         for key in ("oneOf", "anyOf"):
             if isinstance(schema.get(key), list) and schema[key]:
                 rest = {own: value for own, value in schema.items() if own != key}
@@ -44,25 +57,26 @@ class _Sampler:
             case "array":
                 return self._array(schema, name, depth)
             case "boolean":
-                return True
+                return self._choose is None
             case "number" | "integer" as kind:
-                return _number(schema, turn, whole=kind == "integer")
+                return _number(schema, turn if self._choose is None else 0, whole=kind == "integer")
             case "null":
                 return None
             case _:
-                return _text(schema, f"{name}-{turn}")
+                return _text(schema, f"{name}-{turn}" if self._words is None else self._words)
 
     def _object(self, schema: Mapping[str, Any], turn: int, depth: int) -> dict[str, Any]:
         properties = schema.get("properties")
         known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
         needed = schema.get("required", [])
         # deep down only what is needed, else a schema that refers to itself would never end
-        names = [name for name in known if depth < _DEPTH // 2 or name in needed]
+        every = self._choose is None and depth < _DEPTH // 2
+        names = [name for name in known if every or name in needed or (self._choose and _is_choice(known[name]))]
         names += [name for name in needed if name not in known]
         return {name: self.value(known.get(name, {}), name, turn, depth + 1) for name in names if depth < _DEPTH}
 
     def _array(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
-        least, most = schema.get("minItems", 0), schema.get("maxItems", ELEMENTS)
+        least, most = schema.get("minItems", 0), schema.get("maxItems", ELEMENTS) if self._choose is None else 0
         first = schema.get("prefixItems")
         if isinstance(first, list):
             return [self.value(one, name, place, depth + 1) for place, one in enumerate(first, 1)]
@@ -101,6 +115,10 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         joined |= {"properties": properties} if properties else {}
         joined |= {"required": list(dict.fromkeys(needed))} if needed else {}
     return joined
+
+
+def _is_choice(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and "enum" in schema
 
 
 def _type(schema: Mapping[str, Any]) -> str:
