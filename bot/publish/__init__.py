@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.model.fence import fence
 from bot.publish.actions import HEAD_MOVED, ThreadActions
 from bot.publish.body import (
     cancelled_body,
@@ -13,7 +14,6 @@ from bot.publish.body import (
 )
 from bot.publish.comments import Comments
 from bot.publish.compose import write
-from bot.publish.fence import fence
 from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
 from bot.publish.gate import gate_body, gate_slot, settled_gate_body

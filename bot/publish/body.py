@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bot.finding import Finding
+from bot.model.fence import fence
 from bot.model.ident import compact
-from bot.publish.fence import fence
 from bot.publish.footer import Footer
 from bot.publish.split import closing
 

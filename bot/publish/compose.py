@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from bot.model.fence import fence
 from bot.publish.body import result_body
 from bot.publish.clean import clean
-from bot.publish.fence import fence
 from bot.publish.markdown import TooComplex
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor

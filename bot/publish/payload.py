@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bot.model.fence import fence
 from bot.model.ident import compact
 from bot.publish.body import inline_code
 from bot.publish.compose import Draft, compose
-from bot.publish.fence import fence
 from bot.publish.markdown import TooComplex
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import StrEnum
 
+from bot.model.fence import fence
 from bot.publish import inert, proof, tags
 from bot.publish.clean import clean
-from bot.publish.fence import fence
 from bot.publish.inert import Allowed
 from bot.publish.markdown import Effort, TooComplex, read
 from bot.publish.redact import Redactor

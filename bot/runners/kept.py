@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.model.fence import fence
 from bot.model.outcome import Intent, Question, ToolCall, Usage
 from bot.runners.toolbox import Standing, Waiting
 
@@ -112,10 +113,5 @@ def question(agent: str, call: Waiting, redacted: str) -> Question:
     What nobody would see of it, or would see in another order, is spelled out: it is what runs.
     """
     redacted = _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], redacted)
-    longest, run = 2, 0
-    for character in redacted:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    fence = "`" * (longest + 1)
     who = f"The agent `{agent}`" if agent else "The agent"
-    return Question(f"{who} asks to call the tool `{call.tool}`. Approve?", show=f"{fence}json\n{redacted}\n{fence}")
+    return Question(f"{who} asks to call the tool `{call.tool}`. Approve?", show=fence(redacted, "json"))

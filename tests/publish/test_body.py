@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 
 from bot.finding import Finding
 from bot.model.context import CommentRecord, InputRecord, Manifest
+from bot.model.fence import fence
 from bot.model.outcome import Usage
 from bot.publish import body
-from bot.publish.fence import fence
 from bot.publish.footer import Footer, Saw, dollars, duration
 from bot.publish.policy import Policy, Sink
 
