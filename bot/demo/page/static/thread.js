@@ -287,6 +287,7 @@ let saved = text.value;
 let open = path.value;
 // unsaved text of files that are not open now
 const drafts = new Map();
+let reads = 0;
 
 function count() {
   const lines = text.value.split("\n").length;
@@ -315,9 +316,10 @@ async function fileText(name) {
 
 async function reloadFile() {
   const name = open;
+  const turn = ++reads;
   const fresh = await fileText(name);
-  // never over what somebody is typing
-  if (fresh === null || open !== name || text.readOnly || text.value !== saved) return;
+  // never an older answer over a newer one, nor over what somebody is typing
+  if (turn !== reads || fresh === null || open !== name || text.readOnly || text.value !== saved) return;
   text.value = fresh;
   saved = fresh;
   count();
