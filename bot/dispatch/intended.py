@@ -15,7 +15,7 @@ from bot import publish
 from bot.dispatch import configuration, inputs, quota
 from bot.dispatch.acceptance import issue_values
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
-from bot.dispatch.intake import Parts
+from bot.dispatch.parts import Parts
 from bot.dispatch.pinning import comment_of
 from bot.dispatch.pins import say_index
 from bot.dispatch.roles import AskedRoles

@@ -44,6 +44,45 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Something happened to a repository or an installation, and to no thread of its own.
+
+    `name` and `action` are GitHub's (`installation`, `deleted`; an event without actions has none). `repositories` are
+    those it names; empty for an installation means all of its own. `fields` are flat: `ref`, `before`, `after`, `from`.
+    """
+
+    name: str
+    action: str
+    at: datetime
+    sender: Account
+    installation_id: int
+    repositories: tuple[Repository, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PullState:
+    """What a payload tells about the pull request that an event is on. `head_repository` is None where it is gone."""
+
+    head: str
+    head_sha: str
+    base: str
+    author: Account
+    draft: bool = False
+    merged: bool = False
+    head_repository: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewState:
+    """What a payload tells about a review. `state` is GitHub's word in lower case: approved, changes_requested, …"""
+
+    id: int
+    state: str
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One event on a thread.
 
@@ -64,4 +103,8 @@ class Event:
     old_text: str | None = None
     #: flat extras of the event that templates may name: label, sha, ref, conclusion, cron
     fields: dict[str, str] = field(default_factory=dict)
-    subject: Literal["comment", "issue"] = "comment"
+    #: what `text` stands in; a `schedule` has no text of anybody's
+    subject: Literal["comment", "issue", "review", "review_comment", "schedule"] = "comment"
+    #: set on events that carry the pull request itself: `pull_request`, reviews and review comments
+    pull: PullState | None = None
+    review: ReviewState | None = None

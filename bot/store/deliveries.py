@@ -111,8 +111,8 @@ def purge(session: Session, repository_id: int, comment_id: int) -> None:
         session.add(dispatch)
 
 
-def postpone(session: Session, delivery_id: str, until: datetime, since: datetime, reason: str) -> None:
-    """Look at it again at `until`; `since` is when trying began."""
+def postpone(session: Session, delivery_id: str, until: datetime, since: datetime | None, reason: str) -> None:
+    """Look at it again at `until`; `since` is when trying began, None where nobody tries anything."""
     session.execute(
         update(Delivery)
         .where(col(Delivery.id) == delivery_id)

@@ -1,8 +1,8 @@
 """All tables (docs/adr: a run is its rows). Importing this module registers every table in `SQLModel.metadata`."""
 
-from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Snapshot, Thread
+from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
-from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Value
+from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Steer, Value
 
 __all__ = [
     "Artifact",
@@ -17,8 +17,10 @@ __all__ = [
     "Outbox",
     "Pin",
     "Run",
+    "Schedule",
     "Snapshot",
     "Spend",
+    "Steer",
     "Thread",
     "Value",
 ]

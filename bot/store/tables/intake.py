@@ -56,7 +56,12 @@ class Thread(SQLModel, table=True):
     branch: str | None = None
     slug: str | None = None
     paused: bool = False
+    #: who paused it (`stop`), and the comment that did
+    paused_by: str = ""
+    paused_at: datetime | None = moment()
     breaker_until: datetime | None = moment()
+    #: why nothing can be said in it any more: deleted, transferred, app_removed, … Empty as long as it can
+    gone: str = ""
     next_sequence: int = 1
     next_run: int = 1
 
@@ -85,6 +90,10 @@ class CommentVersion(SQLModel, table=True):
     deleted_at: datetime | None = moment()
     minimized: bool = False
     app_id: int | None = Field(default=None, sa_type=BigInteger)
+    #: comment, review, review_comment
+    kind: str = "comment"
+    #: of a review comment: path, line, side, hunk, and the id of the comment that begins its thread
+    place: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     #: the slot it fills, for comments of our own
     slot: str | None = None
 
@@ -120,6 +129,25 @@ class Snapshot(SQLModel, table=True):
     created_at: datetime = instant()
 
 
+class Schedule(SQLModel, table=True):
+    """A workflow that the default branch wants run at certain times (`on: {schedule: …}`)."""
+
+    __table_args__ = (UniqueConstraint("repository_id", "workflow"), Index("ix_schedule_due", "next_at"))
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    repository_id: int = Field(sa_type=BigInteger)
+    installation_id: int = Field(sa_type=BigInteger)
+    #: the repository as last seen, as `model.codec` writes it
+    repository: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    workflow: str
+    cron: str
+    #: the number of the thread it runs on; None opens a new one each time
+    thread: int | None = None
+    #: the configuration it was read from
+    commit: str = ""
+    next_at: datetime = instant()
+
+
 class Dispatch(SQLModel, table=True):
     """One accepted request to run a workflow on a thread."""
 
@@ -151,6 +179,12 @@ class Dispatch(SQLModel, table=True):
     trigger: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     issue: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     depth: int = 0
+    #: what `comment_id` names: comment, review, review_comment
+    target_kind: str = "comment"
+    #: the review comment that begins the thread which is answered in
+    reply_to: int | None = Field(default=None, sa_type=BigInteger)
+    #: `try`: the configuration is a branch's; nothing is written and no secret is given
+    trial: bool = False
     state: DispatchState = state(DispatchState.QUEUED)
     reason: str = ""
     created_at: datetime = instant()

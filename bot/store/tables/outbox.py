@@ -32,8 +32,10 @@ class Outbox(SQLModel, table=True):
     #: the comment's text before policy, footer and marker are final; a reaction's content
     body: str
     digest: str
-    #: for a reaction: the comment reacted to, None for the issue
+    #: for a reaction: the comment reacted to, None for the issue; for a comment: the review comment it replies to
     target_id: int | None = Field(default=None, sa_type=BigInteger)
+    #: what `target_id` names: comment, review (its node id is read when it is needed), review_comment
+    target_kind: str = "comment"
     #: dispatch sequence: results of a thread go out in this order
     sequence: int = 0
     #: lower goes first: 0 results, 1 gates, 2 reactions, 3 status

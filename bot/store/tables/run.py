@@ -124,7 +124,31 @@ class Gate(SQLModel, table=True):
     #: what the step needs to go on (blob digest): a conversation that stopped at a tool call
     kept: str | None = None
     opened_at: datetime | None = moment()
+    #: which time it asks: a change of what an approval is bound to voids it, and it asks again
+    asked: int = 1
+    #: when people are reminded, and when they were
+    remind_at: datetime | None = moment(index=True)
+    reminded_at: datetime | None = moment()
+    #: who changed the comment's text since it was last said; an answer to that is none
+    altered_by: str = ""
+    #: what is told below the question about the last answer that did not count
+    note: str = ""
     answer: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+
+
+class Steer(SQLModel, table=True):
+    """What a person told a run that is under way (`steer`). An agent reads it at its next turn."""
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    text: str
+    by: str
+    by_id: int = Field(sa_type=BigInteger)
+    comment_id: int | None = Field(default=None, sa_type=BigInteger)
+    at: datetime = instant()
+    #: the attempt that read it, and when
+    attempt_id: str | None = Field(default=None, foreign_key="attempt.id")
+    read_at: datetime | None = moment()
 
 
 class Value(SQLModel, table=True):

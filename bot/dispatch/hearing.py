@@ -1,0 +1,230 @@
+"""One delivery from its payload to rows: the six steps of *Who may command* (docs: life-of-a-dispatch)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from bot import log, publish
+from bot.dispatch import events, mentions, waits
+from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
+from bot.dispatch.actions import Actions
+from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.builtins import BUILTINS
+from bot.dispatch.commands import Command, parse
+from bot.dispatch.configuration import Configured
+from bot.dispatch.memory import confirm_own, observe
+from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
+from bot.dispatch.parts import Parts
+from bot.errors import Forbidden, NotFound
+from bot.github import RepositoryClient
+from bot.model.event import Event, Signal
+from bot.model.role import Role
+from bot.model.state import DeliveryState
+from bot.store import Session, deliveries
+from bot.store.tables import Delivery
+from bot.workflows import Configuration
+
+_log = log.get("dispatch")
+
+#: characters from which mentions are looked for in a thread, so that the event loop goes on
+THREAD_FROM = 2048
+#: who else listens to events on threads, in this order
+EARS: tuple[Ear, ...] = ()
+
+
+class Hearing:
+    """Looks at one delivery and settles it. Raises `Transient` where it has to be looked at again."""
+
+    def __init__(self, parts: Parts, actions: Actions, ears: Sequence[Ear] = EARS) -> None:
+        self._p = parts
+        self._actions = actions
+        self._ears = tuple(ears)
+
+    async def hear(self, delivery: Delivery) -> None:
+        """Settle it, with all that follows from it."""
+        event = events.normalise(delivery.event, json.loads(delivery.body))
+        if isinstance(event, events.Ignored):
+            await self._ignore(delivery, event.reason)
+            return
+        identity = await self._p.identities.get()
+        if not identity.serves(event.repository.owner):
+            reason = f"the owner {event.repository.owner.login} is not in BOT_ALLOWED_OWNERS"
+            await self._ignore(delivery, reason)
+            return
+        if not event.installation_id:
+            await self._ignore(delivery, "the delivery names no installation")
+            return
+        client = self._p.github.repository(event.installation_id, event.repository)
+        if isinstance(event, Signal):
+            reason = await waits.hear(self._p.store, client, identity, delivery, event, self._p.clock)
+            _log.info("delivery", guid=delivery.guid, reason=reason)
+        elif identity.is_me(event.sender):
+            await self._own(delivery, event, client)
+        else:
+            await self._foreign(Occasion(self._p, delivery, event, identity, client))
+
+    async def _own(self, delivery: Delivery, event: Event, client: RepositoryClient) -> None:
+        """Step 1: our own doing confirms its slot, and nothing else."""
+
+        def work(session: Session, gone: int | None = None) -> int | None:
+            other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
+            if other is None or gone is not None:
+                deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
+                _keep_or_purge(session, delivery, event)
+            return other
+
+        other = await self._p.store.write(work)
+        if other is not None and event.comment is not None:
+            younger = max(other, event.comment.id)
+            _log.warning("said_twice", comment=younger)
+            with suppress(NotFound, Forbidden):
+                await client.delete_comment(younger)
+            await self._p.store.write(lambda session: work(session, younger))
+
+    async def _foreign(self, occasion: Occasion) -> None:
+        delivery, event, client = occasion.delivery, occasion.event, occasion.client
+        looked = await self._look(occasion) if "@" in event.text else _Looked()
+        if (later := looked.later) is not None:
+            await self._later(delivery, Postponed(later.not_before, later.reason), trying=True)
+            return
+        try:
+            heard = [found for ear in self._ears if (found := await ear(occasion)) is not None]
+        except Postponed as postponed:
+            await self._later(delivery, postponed, trying=False)
+            return
+        acceptance = occasion.acceptance()
+        acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
+        ours = event.comment is not None and self._p.identities.mine(event.comment)
+
+        def work(session: Session) -> None:
+            parts, now = self._p, acceptance.now
+            thread = observe(session, event, parts.marker, parts.speaker, acceptance.handle, now, ours=ours)
+            for asked, act in zip(looked.asked, acts, strict=True):
+                accept(session, thread, acceptance, asked, act, parts.speaker)
+            names = []
+            if (signal := events.signal_of(event)) and not (signal.event == "comment" and looked.spoken_to(event)):
+                names = waits.answer(session, signal, delivery.received_at, now)
+            for refused in looked.refused:
+                react(session, thread, acceptance, refused, "confused", parts.speaker)
+            if looked.asked and looked.surplus:
+                tell_surplus(session, thread, acceptance, looked.surplus, parts.speaker)
+            for one in heard:
+                one.act(session, thread)
+            _settled(session, delivery, looked, names, heard)
+            _keep_or_purge(session, delivery, event)
+
+        await publish.write(self._p.store, work)
+        asked = [one.command.name for one in looked.asked]
+        reasons = [one.reason for one in heard]
+        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
+
+    async def _later(self, delivery: Delivery, postponed: Postponed, *, trying: bool) -> None:
+        """Look again then. `trying`: GitHub did not answer, and patience has its end."""
+        now = self._p.clock.now()
+        since = (delivery.trying_since or now) if trying else delivery.trying_since
+        await self._p.store.write(
+            lambda session: deliveries.postpone(session, delivery.id, postponed.until, since, postponed.reason)
+        )
+
+    async def _ignore(self, delivery: Delivery, reason: str) -> None:
+        _log.info("delivery", guid=delivery.guid, state=str(DeliveryState.IGNORED), reason=reason)
+        await self._p.store.write(
+            lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
+        )
+
+    async def _look(self, occasion: Occasion) -> _Looked:
+        """Steps 4 and 5: what is asked, and whether the sender may."""
+        event, identity, configured = occasion.event, occasion.identity, await occasion.configured()
+        usable = configured.configuration or self._p.memo.defaults().configuration
+        assert usable is not None, "the product's own configuration is valid"
+        handles = usable.bot.mention or (identity.handle,)
+        if event.old_text is not None:
+            search = partial(mentions.added, event.old_text, event.text, handles)
+        else:
+            search = partial(mentions.find, event.text, handles)
+        # nobody is authorised yet, and Markdown can be made slow to read
+        long = len(event.text) + len(event.old_text or "") > THREAD_FROM
+        found = await asyncio.to_thread(search) if long else search()
+        names = {name: _declared(usable, name) for name in usable.names()}
+        signed = {name for name in names if _signed(usable, name)}
+        looked = _Looked()
+        looked.mentioned = bool(found)
+        looked.surplus = max(0, len(found) - REQUESTS_MAX)
+        for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
+            command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
+            if configured.configuration is None:  # what was meant cannot be told while the names are not known
+                command = replace(command, suggestion=None)
+            match await occasion.authorised(_needed(configured, command)):
+                case Allowed(role=role):
+                    looked.asked.append(Asked(ordinal, command, role))
+                case Denied(reason=reason):
+                    looked.reason = reason
+                    if usable.bot.publish.refusals == "react" and not event.sender.is_bot:
+                        looked.refused.append(Asked(ordinal, command, None))
+                case Later() as later:
+                    return _Looked(later=later)
+        return looked
+
+
+def _settled(
+    session: Session, delivery: Delivery, looked: _Looked, names: Sequence[str], heard: Sequence[Heard]
+) -> None:
+    """What became of the delivery, and why."""
+    reasons = [*([f"answered {', '.join(names)}"] if names else []), *(one.reason for one in heard if one.reason)]
+    if looked.asked or names or any(not one.silent for one in heard):
+        deliveries.settle(session, delivery.id, DeliveryState.PLANNED, "; ".join(reasons)[:500])
+    else:
+        reason = "; ".join(reasons) or looked.reason
+        deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
+
+
+def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
+    """Note which comment a delivery is about; once that is deleted, its text is nowhere among the deliveries."""
+    if event.comment is None:
+        return
+    deliveries.about(session, delivery.id, event.comment.id)
+    if event.action == "deleted":
+        deliveries.purge(session, event.repository.id, event.comment.id)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What was found in one event. `later`: nobody can tell yet, look again then."""
+
+    asked: list[Asked] = field(default_factory=list)
+    refused: list[Asked] = field(default_factory=list)
+    reason: str = "no mention"
+    #: requests beyond those that are taken
+    surplus: int = 0
+    later: Later | None = None
+    #: whether the bot is spoken to at all, by whomever
+    mentioned: bool = False
+
+    def spoken_to(self, event: Event) -> bool:
+        """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
+        return self.mentioned or event.sender.is_bot
+
+
+def _needed(configured: Configured, command: Command) -> Role:
+    """The least role for a command; where the configuration is broken, `write`."""
+    if configured.configuration is None:
+        return Role.WRITE
+    if command.kind == "builtin":
+        return configured.configuration.bot.trigger_role
+    return configured.configuration.role_for(command.name)
+
+
+def _declared(usable: Configuration, name: str) -> tuple[str, ...]:
+    workflow = usable.workflow_for(name)
+    return (*workflow.params, *workflow.inputs) if workflow else ()
+
+
+def _signed(usable: Configuration, name: str) -> bool:
+    """Whether it declares inputs, so that a `key=value` word with another key is a mistake and no free text."""
+    workflow = usable.workflow_for(name)
+    return workflow is not None and bool(workflow.inputs)

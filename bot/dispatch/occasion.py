@@ -1,0 +1,85 @@
+"""One event that somebody else caused, and what may be asked about it before anything is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.dispatch import configuration
+from bot.dispatch.acceptance import Acceptance
+from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.bases import Bases
+from bot.dispatch.configuration import Configured
+from bot.dispatch.identity import Identity
+from bot.dispatch.parts import Parts
+from bot.dispatch.roles import AskedRoles
+from bot.errors import BotError
+from bot.github import RepositoryClient
+from bot.model.event import Event
+from bot.model.role import Role
+from bot.store import Session
+from bot.store.tables import Delivery, Thread
+
+
+class Postponed(BotError):
+    """Nothing can be decided about a delivery before `until`; `reason` is kept with it. Nobody waits for it."""
+
+    def __init__(self, until: datetime, reason: str) -> None:
+        super().__init__(reason)
+        self.until = until
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an event means besides its mentions. `act` does it, in the delivery's one transaction and without I/O.
+
+    `reason` is kept with the delivery. `silent`: it is no request, so that a delivery with nothing else is `ignored`.
+    """
+
+    reason: str
+    act: Callable[[Session, Thread], None]
+    silent: bool = False
+
+
+class Occasion:
+    """An event with its delivery. What GitHub is asked is asked once, and only if somebody wants to know."""
+
+    def __init__(
+        self, parts: Parts, delivery: Delivery, event: Event, identity: Identity, client: RepositoryClient
+    ) -> None:
+        self.parts, self.delivery, self.event = parts, delivery, event
+        self.identity, self.client = identity, client
+        self._configured: Configured | None = None
+        self._roles = AskedRoles(client)
+
+    @property
+    def known(self) -> Configured | None:
+        """The configuration, where somebody has asked for it."""
+        return self._configured
+
+    async def configured(self) -> Configured:
+        """The configuration at the head of the default branch. Raises what reading it raises."""
+        if self._configured is None:
+            bases = Bases(self.parts.github, self.identity.serves)
+            self._configured = await configuration.current(self.client, self.event.repository, self.parts.memo, bases)
+        return self._configured
+
+    async def authorised(self, needed: Role) -> Allowed | Denied | Later:
+        """Whether the sender may do what needs this role; `Later` where GitHub does not tell now."""
+        usable = (await self.configured()).configuration or self.parts.memo.defaults().configuration
+        assert usable is not None, "the product's own configuration is valid"
+        rules = Rules(needed, self.identity.login, allow_bots=usable.bot.allow_bots)
+        now = self.parts.clock.now()
+        since = self.delivery.trying_since or now
+        return await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)
+
+    def acceptance(self) -> Acceptance:
+        """What the requests of this delivery have in common, as far as it is known now."""
+        return Acceptance(self.delivery, self.event, self.identity, self._configured, self.parts.clock.now())
+
+
+#: Hears what an event means besides its mentions; None where it means nothing. Raises `Postponed` to be asked again
+#: later, and `Transient` where GitHub does not answer.
+Ear = Callable[[Occasion], Awaitable[Heard | None]]

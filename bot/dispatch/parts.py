@@ -1,0 +1,25 @@
+"""What dispatching works with, handed to whoever needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.dispatch.identity import Identities
+from bot.github import GitHub
+from bot.model.clock import Clock
+from bot.publish import Marker, Speaker
+from bot.store import Store
+from bot.workflows import Memo
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The instance's database, GitHub, voice and clock."""
+
+    store: Store
+    github: GitHub
+    identities: Identities
+    memo: Memo
+    marker: Marker
+    speaker: Speaker
+    clock: Clock
