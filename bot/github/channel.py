@@ -20,10 +20,14 @@ T = TypeVar("T")
 class Channel:
     """What `RepositoryClient` and the configuration are read and written through. Paths start after the repository."""
 
-    def __init__(self, wire: Wire, tokens: InstallationTokens, installation_id: int, repository: Repository) -> None:
+    def __init__(
+        self, wire: Wire, tokens: InstallationTokens, installation_id: int, repository: Repository, app: str = ""
+    ) -> None:
         self.wire = wire
         self.repository = repository
         self.installation_id = installation_id
+        #: the App's number, None where it is known by its client id
+        self.app_id = int(app) if app.isdecimal() else None
         self._tokens = tokens
 
     async def get(
@@ -65,15 +69,32 @@ class Channel:
         except (ValueError, TypeError, KeyError, AttributeError):
             raise Transient("GraphQL: the answer cannot be read") from None
 
+    async def mutate(self, text: str, *, kind: str, variables: Mapping[str, str]) -> None:
+        """A GraphQL mutation, with the token that posts in pull requests; sent once. Raises as `query`, and Unsure."""
+        content = {"json": {"query": text, "variables": dict(variables)}}
+        response = await self._exchange("POST", self.wire.graphql_url, kind, Purpose.POST_PULL, content)
+        try:
+            _data(response.json())
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise Unsure("GraphQL: the answer cannot be read") from None
+
     async def write(
-        self, method: str, path: str, *, kind: str, json: Mapping[str, Any] | None, pull_request: bool
+        self,
+        method: str,
+        path: str,
+        *,
+        kind: str,
+        json: Mapping[str, Any] | None,
+        pull_request: bool = False,
+        purpose: Purpose | None = None,
     ) -> httpx.Response:
-        """POST, PATCH or DELETE in a thread; sent once.
+        """POST, PATCH or DELETE in a thread, or for the purpose named; sent once.
 
         `pull_request` only saves a request: where the token for issues is refused, the one for pull requests is tried.
         """
         content: dict[str, Any] = {} if json is None else {"json": dict(json)}
         purposes = (Purpose.POST_PULL,) if pull_request else (Purpose.POST, Purpose.POST_PULL)
+        purposes = purposes if purpose is None else (purpose,)
         return await self._first_that_may(method, path, kind, purposes, content)
 
     async def _first_that_may(
@@ -131,6 +152,27 @@ def read(response: httpx.Response, parser: Callable[[Any], T]) -> T:
     except (ValueError, TypeError, KeyError, AttributeError):
         text = f"{response.request.method} {response.request.url.path}: the answer cannot be read"
         raise (Transient if response.request.method == "GET" else Unsure)(text) from None
+
+
+def last_page(response: httpx.Response, otherwise: int) -> int:
+    """The number of the last page from `Link`, which has no `last` on the last page itself."""
+    link = response.links.get("last", {}).get("url", "")
+    try:
+        number = httpx.URL(link).params.get("page", "")
+    except httpx.InvalidURL:
+        return otherwise
+    return int(number) if number.isdecimal() else otherwise
+
+
+def rows(parser: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
+    """A parser of lists. Raises ValueError for anything else."""
+
+    def parsed(body: Any) -> tuple[T, ...]:
+        if not isinstance(body, list):
+            raise ValueError("not a list")
+        return tuple(map(parser, body))
+
+    return parsed
 
 
 def _data(body: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,10 +16,12 @@ from bot.github import parse, retry
 from bot.github.cache import Bounded
 from bot.github.channel import Channel
 from bot.github.configuration import ConfigurationReader
+from bot.github.installations import Installations
 from bot.github.repository import Heads, RepositoryClient
-from bot.github.tokens import InstallationTokens, Signer, as_app
+from bot.github.tokens import PERMISSIONS, InstallationTokens, Purpose, Signer, as_app, lacking
 from bot.github.wire import Wire
 from bot.model.clock import Clock
+from bot.model.installation import Installation
 from bot.model.thread import Account, Repository
 
 _MOST_REPOSITORIES = 512
@@ -62,6 +65,8 @@ class GitHub:
         self._heads: Heads = Bounded(_MOST_HEADS)
         self._configuration = ConfigurationReader()
         self._clock = clock
+        self._app_id = app_id
+        self._installations = Installations(self._wire, self._signer, self._tokens, clock)
         self._named: Bounded[tuple[str, str], tuple[int, Repository, datetime]] = Bounded(_MOST_NAMED)
 
     @property
@@ -96,7 +101,9 @@ class GitHub:
         client = self._repositories.get(key)
         if client is None:
             client = RepositoryClient(
-                Channel(self._wire, self._tokens, installation_id, repository), self._heads, self._configuration
+                Channel(self._wire, self._tokens, installation_id, repository, self._app_id),
+                self._heads,
+                self._configuration,
             )
             self._repositories.put(key, client)
         client.follow(repository)
@@ -119,6 +126,39 @@ class GitHub:
             known = (installation_id, found, now + _NAMED_FOR)
             self._named.put(key, known)
         return self.repository(known[0], known[1])
+
+    async def numbered(self, installation_id: int, repository_id: int) -> RepositoryClient:
+        """The client of a repository under its present name, given its number.
+
+        Raises NotFound where it is gone, or not the installation's any longer.
+        """
+        return self.repository(installation_id, await self._tokens.repository(installation_id, repository_id))
+
+    async def installations(self) -> tuple[Installation, ...]:
+        """Everywhere the App is installed, suspended installations too."""
+        return await self._installations.all()
+
+    async def repositories(self, installation_id: int) -> tuple[Repository, ...]:
+        """All repositories of an installation, archived ones too."""
+        return await self._installations.repositories(installation_id)
+
+    async def installed(self, installation_id: int) -> Installation:
+        """An installation: whose it is, what it may do, what it hears of; believed for five minutes."""
+        return await self._installations.one(installation_id)
+
+    async def granted(self, installation_id: int) -> Mapping[str, str]:
+        """The permissions that an installation has, as `{"issues": "write"}`; believed for five minutes."""
+        return (await self._installations.one(installation_id)).permissions
+
+    async def missing(self, installation_id: int, *purposes: Purpose) -> tuple[str, ...]:
+        """The permissions, as `checks: write`, that the purposes need and an installation has not granted."""
+        granted = await self.granted(installation_id)
+        rows = [words for purpose in purposes for words in lacking(granted, PERMISSIONS[purpose])]
+        return tuple(dict.fromkeys(rows))
+
+    def forget_grants(self, installation_id: int) -> None:
+        """Ask again what was granted: a webhook says that it changed."""
+        self._installations.forget(installation_id)
 
     def forget(self, owner: str, repo: str) -> None:
         """Ask again whose name that is."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from bot.model.role import Role
-from bot.model.thread import GHOST, Account, Comment, Issue, Repository
+from bot.model.thread import GHOST, Account, Comment, Issue, Repository, ReviewPlace
 
 Kind = Literal["comment", "review", "review_comment"]
 
@@ -46,6 +46,7 @@ def repository(data: Any) -> Repository:
         name=name,
         default_branch=_text(source.get("default_branch")) or "main",
         private=source.get("private") is True,
+        archived=source.get("archived") is True,
     )
 
 
@@ -65,6 +66,10 @@ def comment(data: Any, kind: Kind = "comment") -> Comment:
         pinned=bool(source.get("pin") or source.get("pinned")),
         app_id=_app_id(source),
         kind=kind,
+        place=_place(source) if kind == "review_comment" else None,
+        # in capitals in answers, in small letters in payloads
+        review_state=_text(source.get("state")).upper() if kind == "review" else "",
+        node_id=_text(source.get("node_id")),
     )
 
 
@@ -155,6 +160,25 @@ def _labels(value: Any) -> list[str]:
     items = value if isinstance(value, list) else []
     names = (item.get("name") if isinstance(item, Mapping) else item for item in items)
     return [name for name in map(_text, names) if name]
+
+
+def _place(source: Mapping[str, Any]) -> ReviewPlace | None:
+    """Where a review comment stands; None where the JSON does not say (GitHub's examples of old versions)."""
+    path, line = _text(source.get("path")), source.get("line")
+    if not path:
+        return None
+    if line is None:
+        # the diff has moved on
+        line = source.get("original_line")
+    root, review = source.get("in_reply_to_id"), source.get("pull_request_review_id")
+    return ReviewPlace(
+        path=path,
+        line=line if isinstance(line, int) else None,
+        side="LEFT" if source.get("side") == "LEFT" else "RIGHT",
+        hunk=_text(source.get("diff_hunk")),
+        root_id=root if isinstance(root, int) else _number(source, "id", "comment"),
+        review_id=review if isinstance(review, int) else None,
+    )
 
 
 def _app_id(source: Mapping[str, Any]) -> int | None:

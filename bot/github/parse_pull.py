@@ -71,6 +71,8 @@ def check_run(data: Any) -> CheckRun:
         summary="\n\n".join(text for text in (_text(said, "summary"), _text(said, "text")) if text),
         job_id=(int(match[1]) if match else number) if is_job else None,
         app_id=app_id if isinstance(app_id, int) else None,
+        external_id=_text(source, "external_id"),
+        annotations=_count(said, "annotations_count"),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from bot.github import parse, parse_pull
-from bot.github.channel import Channel, read
+from bot.github.channel import Channel, last_page, read
 from bot.github.tokens import Purpose
 from bot.model.pull import PullRequest
 from bot.model.remark import Remark
@@ -61,7 +61,7 @@ class PullWrites:
         GitHub lists them oldest first and in no other order.
         """
         first = await self._reviews(number, 1)
-        last = _last_page(first)
+        last = last_page(first, 1)
         found: list[Comment] = []
         for page in range(max(1, last - 1), last + 1):
             response = first if page == 1 else await self._reviews(number, page)
@@ -93,15 +93,6 @@ def _remark(one: Remark) -> dict[str, Any]:
     if one.start_line is not None:
         json |= {"start_line": one.start_line, "start_side": one.side}
     return json
-
-
-def _last_page(response: httpx.Response) -> int:
-    """From `Link`, which the only page has not."""
-    try:
-        number = httpx.URL(response.links.get("last", {}).get("url", "")).params.get("page", "")
-    except httpx.InvalidURL:
-        return 1
-    return int(number) if number.isdecimal() else 1
 
 
 def _submitted(data: Any) -> list[Comment]:

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from bot.errors import Forbidden, NotFound
 from bot.github import parse, parse_pull, queries
-from bot.github.channel import Channel, read
+from bot.github.channel import Channel, last_page, read, rows
 from bot.github.download import Download, Hosts
 from bot.github.tokens import Purpose
-from bot.model.pull import CheckRun, Linked, PullFile, PullRequest, ReviewThread
+from bot.model.pull import CheckRun, FilePage, Linked, PullFile, PullRequest, ReviewThread
 from bot.model.thread import Comment
 
 T = TypeVar("T")
@@ -49,8 +49,8 @@ class PullReading:
             params["base"] = base
         response = await self._channel.get("/pulls", kind="pulls", params=params, purposes=_PULL)
         # a server that does not know the filter sends everything
-        rows = read(response, _rows(parse_pull.pull_request))
-        return tuple(row for row in rows if row.head == head and not row.from_fork and base in ("", row.base))
+        found = read(response, rows(parse_pull.pull_request))
+        return tuple(row for row in found if row.head == head and not row.from_fork and base in ("", row.base))
 
     async def diff(self, number: int) -> str:
         """The unified diff of a pull request; where GitHub refuses it as too large, that of its first 300 files."""
@@ -68,11 +68,22 @@ class PullReading:
         path = f"/pulls/{number}/files"
         return await self._pages(path, "files", parse_pull.pull_file, _MOST_FILE_PAGES, _PULL)
 
+    async def pull_request_files(self, number: int, page: int = 1, per_page: int = 100) -> FilePage:
+        """A page of the paths that a pull request changes, of 3,000 files at most.
+
+        Source: https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files
+        """
+        params = {"page": page, "per_page": per_page}
+        response = await self._channel.get(f"/pulls/{number}/files", kind="files", params=params, purposes=_PULL)
+        files = read(response, rows(parse_pull.pull_file))
+        previous = tuple(file.previous_path for file in files if file.previous_path)
+        return FilePage(tuple(file.path for file in files), previous, last_page(response, page))
+
     async def compare(self, base: str, head: str) -> tuple[PullFile, ...]:
         """The files that differ between the merge base of two commits or branches and the second; at most 300."""
         path = f"/compare/{quote(base, safe='')}...{quote(head, safe='')}"
         response = await self._channel.get(path, kind="compare", purposes=(Purpose.READ,))
-        return read(response, lambda body: _rows(parse_pull.pull_file)(body["files"]))
+        return read(response, lambda body: rows(parse_pull.pull_file)(body["files"]))
 
     async def branch_head(self, name: str) -> str:
         """The commit that a branch points at. Raises NotFound where there is no such branch."""
@@ -122,8 +133,8 @@ class PullReading:
         def parser(data: Any) -> Comment | None:
             return parse.comment(data, "review") if data.get("submitted_at") else None
 
-        rows = await self._pages(f"/pulls/{number}/reviews", "reviews", parser, _MOST_COMMENT_PAGES, _PULL)
-        return tuple(row for row in rows if row is not None)
+        found = await self._pages(f"/pulls/{number}/reviews", "reviews", parser, _MOST_COMMENT_PAGES, _PULL)
+        return tuple(row for row in found if row is not None)
 
     async def review_comments(self, number: int) -> tuple[Comment, ...]:
         """What was said about lines of a pull request, oldest first, at most 300."""
@@ -185,7 +196,7 @@ class PullReading:
         for page in range(1, most + 1):
             query: dict[str, str | int] = {**params, "per_page": 100, "page": page}
             response = await self._channel.get(path, kind=kind, params=query, purposes=purposes)
-            found += read(response, lambda body: _rows(parser)(body[key] if key else body))
+            found += read(response, lambda body: rows(parser)(body[key] if key else body))
             if "next" not in response.links:
                 break
         return tuple(found)
@@ -208,21 +219,12 @@ def _signed(html: str, url: str) -> str:
     return ""
 
 
-def _rows(parser: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
-    def rows(body: Any) -> tuple[T, ...]:
-        if not isinstance(body, list):
-            raise parse.Unreadable("not a list")
-        return tuple(map(parser, body))
-
-    return rows
-
-
 def _threads(data: Any) -> tuple[tuple[ReviewThread, ...], str | None]:
     """A page of review threads, and where the next one begins."""
     threads = _within(data, "pullRequest")["reviewThreads"]
-    rows = tuple(parse_pull.review_thread(node) for node in threads["nodes"] if node is not None)
+    found = tuple(parse_pull.review_thread(node) for node in threads["nodes"] if node is not None)
     page = threads["pageInfo"]
-    return rows, str(page["endCursor"]) if page["hasNextPage"] else None
+    return found, str(page["endCursor"]) if page["hasNextPage"] else None
 
 
 def _linked(data: Any) -> tuple[Linked, ...]:

@@ -76,3 +76,11 @@ query($owner: String!, $name: String!, $number: Int!) {{
   }}
 }}
 """
+
+ADD_REACTION = """\
+mutation($subject: ID!, $content: ReactionContent!) {
+  addReaction(input: {subjectId: $subject, content: $content}) {
+    reaction { content }
+  }
+}
+"""

@@ -13,10 +13,13 @@ import httpx
 from bot.errors import Forbidden, NotFound, OperatorError, Transient
 from bot.github import parse
 from bot.github.cache import Bounded
-from bot.github.channel import Channel, read
+from bot.github.channel import Channel, last_page, read
+from bot.github.check_writes import CheckWrites
 from bot.github.configuration import ConfigurationReader
+from bot.github.issues import IssueOpening
 from bot.github.pull_writes import PullWrites
 from bot.github.pulls import PullReading
+from bot.github.reviews import ReviewTalk
 from bot.github.thread_writes import ThreadWrites
 from bot.github.tokens import Purpose
 from bot.model.role import Role
@@ -42,7 +45,7 @@ class CloneAccess:
     token: str = field(repr=False)
 
 
-class RepositoryClient(PullReading, PullWrites, ThreadWrites):
+class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueOpening, CheckWrites):
     """Made by `GitHub.repository`.
 
     Every call may raise `Transient`, `NotFound` and `Forbidden`, every write `Unsure` besides (see `bot.github.retry`).
@@ -71,7 +74,7 @@ class RepositoryClient(PullReading, PullWrites, ThreadWrites):
         """One page of a thread, oldest first; `last` is the number of the last page at this size."""
         params = {"page": page, "per_page": per_page}
         response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
-        return CommentPage(read(response, _comments), _last_page(response, page))
+        return CommentPage(read(response, _comments), last_page(response, page))
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
         """The comments that were written or changed at `since` or later, oldest first, a thousand at most."""
@@ -125,6 +128,7 @@ class RepositoryClient(PullReading, PullWrites, ThreadWrites):
     async def configuration_files(self, commit: str) -> dict[str, bytes]:
         """`.github/bot.yml` and everything under `.github/bot/` at a commit, by path; empty where there is nothing.
 
+        The head of a pull request from a fork is one of this repository's commits too, as GitHub keeps it.
         Raises ConfigurationError with a finding for each symlink, submodule, oversized file, or too many of them.
         """
         return await self._configuration.files(self._channel, commit)
@@ -175,16 +179,6 @@ def _comments(body: Any) -> tuple[Comment, ...]:
     if not isinstance(body, list):
         raise parse.Unreadable("comments: not a list")
     return tuple(parse.comment(item) for item in body)
-
-
-def _last_page(response: httpx.Response, page: int) -> int:
-    """From `Link`, which has no `last` on the last page."""
-    link = response.links.get("last", {}).get("url", "")
-    try:
-        number = httpx.URL(link).params.get("page", "")
-    except httpx.InvalidURL:
-        return page
-    return int(number) if number.isdecimal() else page
 
 
 def _commit(response: httpx.Response) -> str:

@@ -32,10 +32,12 @@ class Purpose(StrEnum):
     CHECKS = "checks"
     POST = "post"
     POST_PULL = "post_pull"
+    POST_CHECKS = "post_checks"
     GIT = "git"
 
 
-#: The one table of what each purpose may do. A token has nothing else, and one repository only.
+#: The one table of what each purpose may do. A token has nothing else, and one repository only (but for the one by
+#: which an installation's repositories are listed).
 PERMISSIONS: Mapping[Purpose, Mapping[str, str]] = {
     # asked first of all, and by itself: an App that lacks everything else must still know whom to tell
     Purpose.ROLE: {"metadata": "read"},
@@ -47,6 +49,8 @@ PERMISSIONS: Mapping[Purpose, Mapping[str, str]] = {
     Purpose.POST: {"issues": "write"},
     # comments and reactions in a pull request's conversation need both
     Purpose.POST_PULL: {"issues": "write", "pull_requests": "write"},
+    # includes reading them: ours are looked for before one is made again
+    Purpose.POST_CHECKS: {"checks": "write"},
     Purpose.GIT: {"contents": "read"},
 }
 
@@ -113,10 +117,20 @@ class Signer:
 
 
 async def as_app(
-    wire: Wire, signer: Signer, method: str, path: str, *, kind: str, repeat: bool | None = None, json: Any = None
+    wire: Wire,
+    signer: Signer,
+    method: str,
+    path: str,
+    *,
+    kind: str,
+    repeat: bool | None = None,
+    json: Any = None,
+    params: Mapping[str, int] | None = None,
 ) -> httpx.Response:
     """One exchange as the App, signed once more where our clock was the fault."""
-    content = {} if json is None else {"json": json}
+    content: dict[str, Any] = {} if json is None else {"json": json}
+    if params:
+        content["params"] = dict(params)
     for _ in range(2):
         response = await wire.exchange(
             method, path, authorization=signer.authorization(), kind=kind, repeat=repeat, **content
@@ -140,10 +154,10 @@ class InstallationTokens:
         self._wire = wire
         self._signer = signer
         self._clock = clock
-        self._held: Bounded[tuple[int, int, Purpose], _Held] = Bounded(_MOST_TOKENS)
+        self._held: Bounded[tuple[int, int | None, Purpose], _Held] = Bounded(_MOST_TOKENS)
 
-    async def get(self, installation_id: int, repository_id: int, purpose: Purpose) -> str:
-        """A token that is good for five minutes at least.
+    async def get(self, installation_id: int, repository_id: int | None, purpose: Purpose) -> str:
+        """A token that is good for five minutes at least; without a repository it is for all of the installation.
 
         Raises Forbidden, naming the permission, where the installation has not granted it; NotFound where there is no
         such installation; Transient where GitHub does not answer.
@@ -161,13 +175,14 @@ class InstallationTokens:
         # shielded: whoever is cancelled leaves the others their token
         return await asyncio.shield(held.minting)
 
-    async def repository(self, installation_id: int, name: str) -> Repository:
-        """The repository of that name among those of an installation, from the answer to a token that may do nothing.
+    async def repository(self, installation_id: int, which: str | int) -> Repository:
+        """The repository of that name or number in an installation, from the answer to a token that may do nothing.
 
         Raises NotFound where there is none, or none that the App may see; Forbidden and Transient as `get` does.
         """
         path = f"/app/installations/{installation_id}/access_tokens"
-        body = {"repositories": [name], "permissions": dict(PERMISSIONS[Purpose.ROLE])}
+        body: dict[str, Any] = {"permissions": dict(PERMISSIONS[Purpose.ROLE])}
+        body |= {"repository_ids": [which]} if isinstance(which, int) else {"repositories": [which]}
         response = await as_app(self._wire, self._signer, "POST", path, kind="token", repeat=True, json=body)
         if response.status_code == 422:
             raise NotFound(f"POST {path}: {retry.message(response)}")
@@ -179,16 +194,18 @@ class InstallationTokens:
         except (ValueError, KeyError, TypeError, IndexError):
             raise Transient(f"POST {path}: the answer cannot be read") from None
 
-    def drop(self, installation_id: int, repository_id: int, purpose: Purpose, token: str) -> None:
+    def drop(self, installation_id: int, repository_id: int | None, purpose: Purpose, token: str) -> None:
         """Forget a token that GitHub refused, unless it was replaced meanwhile."""
         held = self._held.get((installation_id, repository_id, purpose))
         if held is not None and held.token == token:
             held.token = ""
 
-    async def _mint(self, held: _Held, installation_id: int, repository_id: int, purpose: Purpose) -> str:
+    async def _mint(self, held: _Held, installation_id: int, repository_id: int | None, purpose: Purpose) -> str:
         wanted = PERMISSIONS[purpose]
         path = f"/app/installations/{installation_id}/access_tokens"
-        body = {"repository_ids": [repository_id], "permissions": dict(wanted)}
+        body: dict[str, Any] = {"permissions": dict(wanted)}
+        if repository_id is not None:
+            body["repository_ids"] = [repository_id]
         # a second token does no harm, so this POST may be repeated
         response = await as_app(self._wire, self._signer, "POST", path, kind="token", repeat=True, json=body)
         if response.status_code in (403, 422) and "permission" in retry.message(response).lower():
@@ -216,11 +233,15 @@ class InstallationTokens:
         path = f"/app/installations/{installation_id}"
         try:
             response = await as_app(self._wire, self._signer, "GET", path, kind="installation")
-            granted = response.json()["permissions"]
-            missing = [f"`{n}: {level}`" for n, level in wanted.items() if _rank(granted.get(n)) < _rank(level)]
+            missing = lacking(response.json()["permissions"], wanted)
         except (BotError, ValueError, KeyError, TypeError, AttributeError):
-            missing = []
-        return missing or [f"`{name}: {level}`" for name, level in wanted.items()]
+            missing = ()
+        return [f"`{words}`" for words in missing or [f"{name}: {level}" for name, level in wanted.items()]]
+
+
+def lacking(granted: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """Which wanted permissions are not granted, as `name: level`."""
+    return tuple(f"{n}: {level}" for n, level in wanted.items() if _rank(granted.get(n)) < _rank(level))
 
 
 def _rank(level: object) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bot.model.thread import Account, Comment
 
@@ -28,6 +29,11 @@ class PullRequest:
     merged: bool = False
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is neither closed nor merged."""
+        return self.state == "open"
+
+    @property
     def from_fork(self) -> bool:
         """Whether its head is another repository's, which nobody here wrote or vouched for."""
         return self.head_repository != self.repository
@@ -47,10 +53,40 @@ class PullFile:
 
 
 @dataclass(frozen=True, slots=True)
+class FilePage:
+    """One page of the paths that a pull request changes; `last` is the number of the last page at this page size.
+
+    `previous` are the names that moved files had before.
+    """
+
+    paths: tuple[str, ...]
+    previous: tuple[str, ...]
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a check says about lines of a file. Columns count from 1 and are for one line only.
+
+    Source: https://docs.github.com/en/rest/checks/runs#create-a-check-run
+    """
+
+    path: str
+    start_line: int
+    end_line: int
+    level: Literal["notice", "warning", "failure"]
+    message: str
+    title: str = ""
+    details: str = ""
+    start_column: int | None = None
+    end_column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckRun:
     """A check of a commit. `conclusion` is None while it runs; `job_id` is that of a job of GitHub Actions.
 
-    `app_id` is the App that made it.
+    `app_id` is the App that made it, `external_id` that App's own name for it, `annotations` how many it has.
     """
 
     id: int
@@ -62,6 +98,8 @@ class CheckRun:
     summary: str = ""
     job_id: int | None = None
     app_id: int | None = None
+    external_id: str = ""
+    annotations: int = 0
 
     @property
     def failed(self) -> bool:

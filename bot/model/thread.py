@@ -34,10 +34,30 @@ class Repository:
     name: str
     default_branch: str = "main"
     private: bool = False
+    #: read only: nothing can be posted there
+    archived: bool = False
 
     @property
     def full_name(self) -> str:
         return f"{self.owner.login}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPlace:
+    """Where a review comment stands.
+
+    `root_id` is the comment that began its thread (its own id where it did), `review_id` the review that it came with.
+    `line` is None for a comment on a whole file; where the diff has moved on it is the line at the time. `hunk` is the
+    diff as it was, down to that line.
+    """
+
+    path: str
+    line: int | None
+    #: LEFT: the file as it was, RIGHT: as it is
+    side: Literal["LEFT", "RIGHT"]
+    hunk: str
+    root_id: int
+    review_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +78,12 @@ class Comment:
     #: written by the App with this id, None for a person
     app_id: int | None = None
     kind: Literal["comment", "review", "review_comment"] = "comment"
+    #: of a review comment, None for every other
+    place: ReviewPlace | None = None
+    #: GitHub's word for what a review says, in capitals: COMMENTED, APPROVED, CHANGES_REQUESTED, DISMISSED
+    review_state: str = ""
+    #: GitHub's global id, which GraphQL asks for
+    node_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tests.docs.markdown import code, codes, table
 #: as GitHub's page for an App's permissions calls them, and what they are for
 _PERMISSIONS = {
     "actions": ("Actions", "logs of failed checks, for steps that read them"),
-    "checks": ("Checks", "results of checks, for steps that read them"),
+    "checks": ("Checks", "results of checks, for steps that read them; a check run for each run on a pull request"),
     "contents": ("Contents", "the configuration, and clones for commands"),
     "issues": ("Issues", "threads, their comments and pins; comments and reactions of the bot"),
     "metadata": ("Metadata", "roles of people"),

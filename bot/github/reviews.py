@@ -1,0 +1,119 @@
+"""Talking in review threads: replies, edits, reactions, and the newest of what was said.
+
+Sources: https://docs.github.com/en/rest/pulls/comments, https://docs.github.com/en/rest/pulls/reviews,
+https://docs.github.com/en/rest/reactions/reactions, https://docs.github.com/en/graphql/reference/mutations#addreaction
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from bot.github import parse, queries
+from bot.github.channel import Channel, last_page, read, rows
+from bot.github.tokens import Purpose
+from bot.model.thread import Comment, CommentPage
+
+_PULL = (Purpose.READ_PULL,)
+#: pages of a hundred of `review_comments_since`; more than a thousand new ones are not wanted by anybody
+_MOST_PAGES = 10
+
+#: REST's words for reactions, and GraphQL's
+GRAPH_REACTIONS: Mapping[str, str] = {
+    "+1": "THUMBS_UP",
+    "-1": "THUMBS_DOWN",
+    "laugh": "LAUGH",
+    "hooray": "HOORAY",
+    "confused": "CONFUSED",
+    "heart": "HEART",
+    "rocket": "ROCKET",
+    "eyes": "EYES",
+}
+
+
+class ReviewTalk:
+    """The part of `RepositoryClient` that reads and writes review threads; the same errors. No write is repeated."""
+
+    _channel: Channel
+
+    async def reply_to_review_comment(self, number: int, comment_id: int, body: str) -> Comment:
+        """Answer in the thread that a comment began. `comment_id` has to be the thread's first (`place.root_id`).
+
+        Source: https://docs.github.com/en/rest/pulls/comments#create-a-reply-for-a-review-comment
+        """
+        path, json = f"/pulls/{number}/comments/{comment_id}/replies", {"body": body}
+        response = await self._channel.write("POST", path, kind="review_reply", json=json, pull_request=True)
+        return read(response, _comment)
+
+    async def edit_review_comment(self, comment_id: int, body: str) -> Comment:
+        """Replace the text of a review comment of ours."""
+        path, json = f"/pulls/comments/{comment_id}", {"body": body}
+        response = await self._channel.write("PATCH", path, kind="edit_review_comment", json=json, pull_request=True)
+        return read(response, _comment)
+
+    async def delete_review_comment(self, comment_id: int) -> None:
+        """Take back a review comment of ours."""
+        path = f"/pulls/comments/{comment_id}"
+        await self._channel.write("DELETE", path, kind="delete_review_comment", json=None, pull_request=True)
+
+    async def react_to_review_comment(self, content: str, comment_id: int) -> None:
+        """Put a reaction (`eyes`, `rocket`, …) on a review comment. Reacting twice is once."""
+        path, json = f"/pulls/comments/{comment_id}/reactions", {"content": content}
+        await self._channel.write("POST", path, kind="react", json=json, pull_request=True)
+
+    async def react_to_review(self, content: str, node_id: str) -> None:
+        """Put a reaction on a review, which only GraphQL can; `node_id` is that of the review. Twice is once.
+
+        Raises KeyError for a word that is no reaction, NotFound on a server without GraphQL.
+        """
+        variables = {"subject": node_id, "content": GRAPH_REACTIONS[content]}
+        await self._channel.mutate(queries.ADD_REACTION, kind="react", variables=variables)
+
+    async def review_comment(self, comment_id: int) -> Comment:
+        """One review comment as it is now."""
+        path = f"/pulls/comments/{comment_id}"
+        return read(await self._channel.get(path, kind="review_comment", purposes=_PULL), _comment)
+
+    async def review_comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
+        """The review comments that were written or changed at `since` or later, oldest first, a thousand at most."""
+        # GitHub's times have whole seconds
+        since = since.astimezone(UTC).replace(microsecond=0)
+        found: list[Comment] = []
+        for page in range(1, _MOST_PAGES + 1):
+            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
+            response = await self._channel.get(
+                f"/pulls/{number}/comments", kind="review_comments", params=params, purposes=_PULL
+            )
+            # a server that does not know `since` sends everything
+            found += [comment for comment in read(response, rows(_comment)) if comment.updated_at >= since]
+            if "next" not in response.links:
+                break
+        return tuple(found)
+
+    async def review_comments_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
+        """One page of a pull request's review comments, oldest first; `last` is where the newest are."""
+        response = await self._page(f"/pulls/{number}/comments", "review_comments", page, per_page)
+        return CommentPage(read(response, rows(_comment)), last_page(response, page))
+
+    async def reviews_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
+        """One page of a pull request's submitted reviews, oldest first; `last` is where the newest are.
+
+        A review without a text of its own is among them: it only holds comments.
+        """
+        response = await self._page(f"/pulls/{number}/reviews", "reviews", page, per_page)
+        found = [one for one in read(response, rows(_submitted)) if one is not None]
+        return CommentPage(tuple(found), last_page(response, page))
+
+    async def _page(self, path: str, kind: str, page: int, per_page: int) -> Any:
+        params = {"page": page, "per_page": per_page}
+        return await self._channel.get(path, kind=kind, params=params, purposes=_PULL)
+
+
+def _comment(data: Any) -> Comment:
+    return parse.comment(data, "review_comment")
+
+
+def _submitted(data: Any) -> Comment | None:
+    """One that is still being written has no time, and is nobody's business."""
+    return parse.comment(data, "review") if data.get("submitted_at") else None
