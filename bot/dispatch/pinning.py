@@ -1,13 +1,15 @@
-"""`pin` and `unpin`: which comment is meant, and the rows."""
+"""`pin`, `unpin` and `pins`: which comment is meant, and the rows."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from bot.dispatch.acceptance import Acceptance, Asked
+from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.commands import Command
-from bot.dispatch.pins import own_pins, say_index
+from bot.dispatch.pins import listing, own_pins, say_index
+from bot.dispatch.replies import Prepare, Replies
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
 from bot.model.codec import comment_to_json
@@ -109,3 +111,37 @@ def unpin(session: Session, thread: Thread, command: Command, handle: str, speak
             raise UserError("unpin_refused", "that comment is pinned by GitHub's own *Pin comment*", "unpin it there")
         raise UserError("unpin_refused", "that comment is not pinned here", "`pins` lists those that are")
     say_index(session, thread, speaker, handle)
+
+
+async def _pin(replies: Replies, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act:
+    comment = await chosen(asked.command, acceptance, client)
+
+    def act(session: Session, thread: Thread) -> None:
+        if pin(session, thread, comment, asked, acceptance, replies.speaker):
+            react(session, thread, acceptance, asked, "+1", replies.speaker)
+        else:
+            replies.say(session, thread, asked, acceptance, f"[That comment]({comment.url}) is pinned already.")
+
+    return act
+
+
+async def _unpin(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    def act(session: Session, thread: Thread) -> None:
+        try:
+            unpin(session, thread, asked.command, acceptance.handle, replies.speaker)
+        except UserError as error:
+            replies.refusal(asked, acceptance, error)(session, thread)
+        else:
+            react(session, thread, acceptance, asked, "+1", replies.speaker)
+
+    return act
+
+
+async def _pins(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    def act(session: Session, thread: Thread) -> None:
+        replies.say(session, thread, asked, acceptance, listing(session, thread, acceptance.handle))
+
+    return act
+
+
+PREPARES: Mapping[str, Prepare] = {"pin": _pin, "unpin": _unpin, "pins": _pins}

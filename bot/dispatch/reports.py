@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from bot.context import manifest_table
-from bot.dispatch.acceptance import Acceptance, broken_body
+from bot.dispatch.acceptance import Acceptance, Act, Asked, broken_body
 from bot.dispatch.builtins import BUILTINS, Offer, builtins_text, help_text
 from bot.dispatch.commands import Command
+from bot.dispatch.replies import Prepare, Replies
+from bot.github import RepositoryClient
 from bot.model.context import Manifest
 from bot.model.state import RunState
 from bot.publish import inline_code
@@ -130,3 +133,29 @@ def _runs_on(usable: Configuration, name: str) -> str:
     if agent.runner is not None:
         return inline_code(" ".join(agent.runner.exec))
     return inline_code(agent.model) if agent.model else "the operator's default model"
+
+
+async def _help(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    return replies.answer(asked, acceptance, help_body(acceptance))
+
+
+async def _config(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    return replies.answer(asked, acceptance, config_body(acceptance))
+
+
+async def _status(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    def act(session: Session, thread: Thread) -> None:
+        replies.say(session, thread, asked, acceptance, status_body(session, thread, acceptance.now))
+
+    return act
+
+
+async def _why(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+    def act(session: Session, thread: Thread) -> None:
+        body = why_body(session, thread, asked.command.params.get("run"))
+        replies.say(session, thread, asked, acceptance, body)
+
+    return act
+
+
+PREPARES: Mapping[str, Prepare] = {"help": _help, "config": _config, "status": _status, "why": _why}
