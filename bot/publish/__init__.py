@@ -12,6 +12,7 @@ from bot.publish.body import (
     note_body,
     result_body,
 )
+from bot.publish.checks import Checks
 from bot.publish.comments import Comments
 from bot.publish.compose import write
 from bot.publish.findings import told_findings
@@ -26,11 +27,13 @@ from bot.publish.redact import Redactor
 from bot.publish.sender import Sender
 from bot.publish.speaker import Speaker
 from bot.publish.split import Part, split
+from bot.publish.status import StepState, closed_status_body, status_body, step_line
 
 __all__ = [
     "HEAD_MOVED",
     "UNSURE",
     "Act",
+    "Checks",
     "Comments",
     "Footer",
     "Hooks",
@@ -46,10 +49,12 @@ __all__ = [
     "Sender",
     "Sink",
     "Speaker",
+    "StepState",
     "Target",
     "ThreadActions",
     "Undone",
     "cancelled_body",
+    "closed_status_body",
     "configuration_body",
     "failure_body",
     "fence",
@@ -60,6 +65,8 @@ __all__ = [
     "result_body",
     "settled_gate_body",
     "split",
+    "status_body",
+    "step_line",
     "told_findings",
     "write",
 ]

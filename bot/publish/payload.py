@@ -18,6 +18,8 @@ from bot.publish.split import closing
 
 #: Source: https://docs.github.com/en/rest/pulls/pulls (titles are cut by nobody else; longer ones are refused)
 _TITLE = 256
+#: Source: https://docs.github.com/en/rest/checks/runs#create-a-check-run
+_ANNOTATION_TITLE, _ANNOTATION = 255, 16_000
 OUTSIDE = "### Outside the diff"
 
 
@@ -45,6 +47,8 @@ class Payload:
                 payload = self._review(payload, redactor)
             case "pull_request":
                 payload = self._pull_request(payload, redactor)
+            case "check":
+                payload = self._check(payload, redactor)
             case _:
                 payload = redacted(payload, redactor)
         return (compact(payload),)
@@ -82,6 +86,29 @@ class Payload:
             "title": title if len(title) <= _TITLE else f"{title[: _TITLE - 1].rstrip()}…",
             "body": self._markdown(body, redactor),
             "draft": payload.get("draft") is True,
+        }
+
+    def _check(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+        """A check's summary is Markdown; its title and what its annotations say are plain text."""
+        policy = Policy(redactor)
+
+        def plain(text: object) -> str:
+            return policy.apply(str(text), Sink.TITLE)
+
+        annotations = [
+            {
+                **{key: one[key] for key in ("path", "start_line", "end_line", "annotation_level") if key in one},
+                "title": plain(one.get("title") or "")[:_ANNOTATION_TITLE],
+                "message": policy.apply(str(one["message"]), Sink.ERROR)[:_ANNOTATION],
+            }
+            for one in payload.get("annotations") or ()
+        ]
+        kept = {key: payload[key] for key in ("name", "head_sha", "status", "conclusion", "url") if key in payload}
+        return {
+            **redacted(kept, redactor),
+            "title": plain(payload["title"])[:_TITLE],
+            "summary": self._markdown(str(payload["summary"]), redactor),
+            "annotations": annotations,
         }
 
     def _markdown(self, text: str, redactor: Redactor) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -151,6 +151,26 @@ class Speaker:
             attempt_id=attempt_id,
         )
         return (row,)
+
+    def check(
+        self, session: Session, thread: Thread, slot: Slot, payload: Mapping[str, Any], *, run: Run | None = None
+    ) -> None:
+        """Make sure that a check of the pull request says so.
+
+        `payload`: `name`, `status`, `conclusion` (where it is completed), `title`, `summary` (Markdown), `annotations`,
+        and `head_sha` where it is about a certain commit; else it is about the head when it is created.
+        """
+        (body,) = ready(session, Payload("check", compact(dict(payload))), self._redactor)
+        outbox.ensure(
+            session,
+            slot,
+            thread_id=thread.id,
+            action="check",
+            purpose="status",
+            body=body,
+            now=self._clock.now(),
+            run_id=run.id if run else None,
+        )
 
     def reaction(
         self,

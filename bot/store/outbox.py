@@ -34,8 +34,8 @@ PRIORITY = {
 }
 #: what each thread has one of, kept up to date: where it is gone it is said anew
 LASTING = frozenset({"index", "status"})
-#: what is said and may be said again with another text; everything else is an action, done once
-SAID = frozenset({"comment", "reaction"})
+#: what is said and may be said again with another text (a check too); everything else is an action, done once
+SAID = frozenset({"comment", "reaction", "check"})
 
 
 @dataclass(frozen=True, slots=True)

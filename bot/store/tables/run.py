@@ -47,6 +47,8 @@ class Run(SQLModel, table=True):
     waited: float = 0.0
     waiting_since: datetime | None = moment()
     ended_at: datetime | None = moment()
+    #: when its status was last told; far in the future where nobody wants to know
+    status_at: datetime | None = moment(index=True)
 
 
 class Frame(SQLModel, table=True):

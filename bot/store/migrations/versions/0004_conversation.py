@@ -34,6 +34,9 @@ def upgrade() -> None:
         table.add_column(_text("altered_by"))
         table.add_column(_text("note"))
         table.create_index("ix_gate_remind_at", ["remind_at"])
+    with op.batch_alter_table("run") as table:
+        table.add_column(_moment("status_at"))
+        table.create_index("ix_run_status_at", ["status_at"])
     with op.batch_alter_table("outbox") as table:
         table.add_column(_text("target_kind", "comment"))
     op.create_table(
