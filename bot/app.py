@@ -22,12 +22,13 @@ from fastapi import FastAPI
 
 from bot import __version__, log, webhook
 from bot.dispatch import Actions, Identities, Intake, Parts, ThreadIntents, is_builtin_only
-from bot.engine import Desk, HookTargets, Tools, Workers, repository_of
+from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
+from bot.engine.progress import AFTER, EVERY
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
-from bot.publish import Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
+from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
@@ -108,6 +109,7 @@ async def open_bot(
     transport: httpx.AsyncBaseTransport | None = None,
     clock: Clock | None = None,
     look_at: Sequence[float] = LOOK_AT,
+    status: tuple[float, float] = (AFTER, EVERY),
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Bot]:
     """Open the database, start intake, workers and outbox; on leaving, end them in order.
@@ -180,7 +182,10 @@ async def open_bot(
             **ThreadIntents(parts, repository_of).performers,
         }
         sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
+        after, every = status
+        progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
         loops = [
+            asyncio.create_task(progress.run(), name="progress"),
             asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
             asyncio.create_task(sender.run(), name="outbox"),
@@ -317,6 +322,7 @@ def performers(github: GitHub, marker: Marker, identities: Identities, targets: 
     return {
         **Comments(port, marker, mine).performers,
         **ThreadActions(port, marker, mine).performers,
+        **Checks(port).performers,
         **Hooks(targets).performers,
     }
 

@@ -17,6 +17,7 @@ from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, parse
 from bot.dispatch.configuration import Configured
+from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
@@ -34,7 +35,7 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = ()
+EARS: tuple[Ear, ...] = (hear_configuration,)
 
 
 class Hearing:

@@ -230,9 +230,14 @@ class Advancing:
         if rows.dispatch.state is DispatchState.QUEUED:
             rows.dispatch.state = follow(rows.dispatch.state, DispatchState.STARTED)
             self._session.add(rows.dispatch)
+            first = True
+        else:
+            first = False
         self._session.flush()
         rows.attempts.append(attempt)
         level.attempts.append(attempt)
+        if first:
+            self._terms.started(self._session, rows)
         return attempt
 
     def _wait(self, level: Level, attempt: Attempt, wait: Wait) -> None:

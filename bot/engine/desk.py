@@ -17,6 +17,7 @@ from bot.engine.giving import Giving
 from bot.engine.grant import own_variables
 from bot.engine.graph import End
 from bot.engine.performer import Performer
+from bot.engine.progress import say_check
 from bot.engine.reading import Reading
 from bot.engine.redaction import clean
 from bot.engine.rendering import rendering
@@ -75,6 +76,7 @@ class Desk:
             self._say_step,
             self._ask_people,
             self._intend,
+            self._started,
             self._t.result_max_bytes,
         )
 
@@ -100,6 +102,13 @@ class Desk:
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         configuration, steps = self._known(rows)
         self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
+        workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
+        say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
+
+    def _started(self, session: Session, rows: RunRows) -> None:
+        configuration, _ = self._known(rows)
+        workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
+        say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
 
     def say_plainly(self, session: Session, rows: RunRows, end: End) -> None:
         self._reporter.plainly(session, rows)

@@ -18,6 +18,8 @@ from bot.workflows.results import BYTES_MAX
 Say = Callable[[Session, RunRows, End], None]
 #: writes what is to be said when a step of a frame succeeded
 SayStep = Callable[[Session, RunRows, Level, Step, Attempt], None]
+#: writes what is to be shown of a run that has started
+Started = Callable[[Session, RunRows], None]
 #: writes what is to be asked in the thread, or what became of it
 Ask = Callable[[Session, RunRows, Level, Attempt, Gate], None]
 #: writes what is to be done on GitHub for an attempt; True: the attempt waits until it is done
@@ -40,6 +42,8 @@ class Terms:
     say_step: SayStep
     ask: Ask = _nothing
     intend: Intend = _nothing
+    #: writes what is shown of a run when its first attempt starts
+    started: Started = _nothing
     #: bytes of a result or an export that a schema is held against
     result_bytes: int = BYTES_MAX
 

@@ -58,8 +58,16 @@ def configuration_body(
     `link` gives the address of a file's line.
     """
     files = sorted({finding.file for finding in findings})
+    table = findings_table(findings, link=link)
     named = inline_code(files[0]) if len(files) == 1 else "The configuration"
     at = f" at {commit[:7]}" if commit else ""
+    tip = "<sub>`threadsmith validate` finds the same on your machine</sub>" if table else ""
+    return stack(f"**{named}{at} cannot be used**", table, tip)
+
+
+def findings_table(findings: Sequence[Finding], *, link: Callable[[str, int], str] | None = None) -> str:
+    """Findings by place; the file stands with each where there are several. Empty where there is none."""
+    files = {finding.file for finding in findings}
     rows = []
     for finding in sorted(findings):
         spot = f"{finding.line}:{finding.column}"
@@ -67,9 +75,7 @@ def configuration_body(
         place = f"{place} {inline_code(finding.code)}"
         where = place if len(files) == 1 else f"{inline_code(finding.file)} {place}"
         rows.append(f"| {_cell(where)} | {_cell(finding.message)} | {_cell(finding.hint)} |")
-    table = "\n".join(["| where | what | hint |", "|---|---|---|", *rows]) if rows else ""
-    tip = "<sub>`threadsmith validate` finds the same on your machine</sub>" if rows else ""
-    return stack(f"**{named}{at} cannot be used**", table, tip)
+    return "\n".join(["| where | what | hint |", "|---|---|---|", *rows]) if rows else ""
 
 
 def note_body(text: str, *, footer: Footer | None = None) -> str:

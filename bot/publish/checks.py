@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-from bot.model.pull import CheckRun, PullRequest
+from bot.model.pull import Annotation, CheckRun, PullRequest
 from bot.publish.performer import Act, Found, Made, Performer
 from bot.store.tables import Thread
 
@@ -32,7 +32,7 @@ class CheckPort(Protocol):
         details_url: str = "",
         started_at: datetime | None = None,
         conclusion: str | None = None,
-        annotations: Sequence[Mapping[str, Any]] = (),
+        annotations: Sequence[Annotation] = (),
     ) -> int: ...
 
     async def update_check_run(
@@ -43,7 +43,7 @@ class CheckPort(Protocol):
         title: str,
         summary: str,
         conclusion: str | None = None,
-        annotations: Sequence[Mapping[str, Any]] = (),
+        annotations: Sequence[Annotation] = (),
     ) -> None: ...
 
     async def own_check_runs(self, head_sha: str, name: str) -> tuple[CheckRun, ...]: ...
@@ -62,17 +62,28 @@ class Checks:
 
     async def _tell(self, act: Act) -> Made:
         port, payload = self._port(act.thread), act.payload
-        told = {key: payload.get(key) for key in ("status", "title", "summary", "conclusion")}
-        annotations = payload.get("annotations") or ()
+        status, title, summary = (str(payload[key]) for key in ("status", "title", "summary"))
+        conclusion = payload.get("conclusion")
+        annotations = [Annotation(**one) for one in payload.get("annotations") or ()]
         if act.row.posted_id is not None:
-            await port.update_check_run(act.row.posted_id, **told, annotations=annotations)
+            await port.update_check_run(
+                act.row.posted_id,
+                status=status,
+                title=title,
+                summary=summary,
+                conclusion=conclusion,
+                annotations=annotations,
+            )
             return Made(act.row.outcome or {}, act.row.posted_id, act.row.url)
         head_sha = await self._head(act)
         made = await port.create_check_run(
             head_sha,
             str(payload["name"]),
             external_id=act.row.slot,
-            **told,
+            status=status,
+            title=title,
+            summary=summary,
+            conclusion=conclusion,
             details_url=str(payload.get("url") or ""),
             started_at=act.row.created_at,
             annotations=annotations,

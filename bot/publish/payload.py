@@ -97,7 +97,7 @@ class Payload:
 
         annotations = [
             {
-                **{key: one[key] for key in ("path", "start_line", "end_line", "annotation_level") if key in one},
+                **{key: one[key] for key in ("path", "start_line", "end_line", "level") if key in one},
                 "title": plain(one.get("title") or "")[:_ANNOTATION_TITLE],
                 "message": policy.apply(str(one["message"]), Sink.ERROR)[:_ANNOTATION],
             }

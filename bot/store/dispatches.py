@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, and_, col, func, or_, select
 
 from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.store import gates
@@ -73,6 +73,20 @@ def open_of_thread(session: Session, thread_id: str) -> Sequence[Run]:
     return session.exec(
         select(Run).where(Run.thread_id == thread_id, col(Run.state).in_(states)).order_by(col(Run.number))
     ).all()
+
+
+def before(session: Session, run: Run) -> int:
+    """How many runs of its thread go before a queued one: those that hold the turn, and those queued ahead of it."""
+    ahead = or_(
+        Run.state == RunState.RUNNING,
+        and_(
+            Run.state == RunState.QUEUED,
+            or_(col(Run.front) > run.front, and_(col(Run.front) == run.front, col(Run.number) < run.number)),
+        ),
+    )
+    return session.exec(
+        select(func.count(col(Run.id))).where(Run.thread_id == run.thread_id, Run.id != run.id, ahead)
+    ).one()
 
 
 def numbered(session: Session, thread_id: str, number: int) -> Run | None:

@@ -287,3 +287,9 @@ def by_posted(session: Session, thread_id: str) -> dict[int, str]:
 def run_of(session: Session, comment_id: int) -> str | None:
     """The run that said a comment, by GitHub's comment id; None for what no run said and for comments of others."""
     return session.exec(select(Outbox.run_id).where(Outbox.posted_id == comment_id, Outbox.action == "comment")).first()
+
+
+def of_run(session: Session, run_id: str, purposes: Collection[str]) -> list[Outbox]:
+    """What a run says for these purposes, in the order it was put here."""
+    query = select(Outbox).where(Outbox.run_id == run_id, col(Outbox.purpose).in_(purposes)).order_by(col(Outbox.id))
+    return list(session.exec(query))

@@ -274,3 +274,21 @@ def recent(session: Session, limit: int = 20) -> list[tuple[Run, Dispatch, Threa
             .limit(limit)
         )
     )
+
+
+def untold(session: Session, queued_before: datetime, told_before: datetime) -> list[str]:
+    """Runs whose status is to be told: accepted that long ago and never told, or told that long ago and not final.
+
+    One that waits is told once: nothing changes until it goes on. An ended one that was never told has nothing to say.
+    """
+    told = col(Run.status_at)
+    under_way = col(Run.state).in_([RunState.QUEUED, RunState.RUNNING])
+    waits = and_(Run.state == RunState.WAITING, or_(told.is_(None), told < col(Run.waiting_since)))
+    first = and_(told.is_(None), col(Run.queued_at) <= queued_before, or_(under_way, waits))
+    again = and_(told <= told_before, or_(under_way, waits, col(Run.ended_at).is_not(None)))
+    return list(session.exec(select(Run.id).where(or_(first, again)).order_by(col(Run.id))))
+
+
+def status_told(session: Session, run_id: str, at: datetime) -> None:
+    """Note when the run's status was told."""
+    session.execute(update(Run).where(col(Run.id) == run_id).values(status_at=at))

@@ -1,0 +1,146 @@
+"""Tells how runs stand while they work: one status comment after a minute, and a check on pull requests.
+
+The comment is edited at most every `every` seconds and only where it says something new; it stays, and ends as one line
+that leads to the result. Nothing of this is in memory: `Run.status_at` says when it was last told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from bot import log, publish
+from bot.engine import standing
+from bot.errors import Transient
+from bot.model.clock import Clock
+from bot.model.slot import Slot
+from bot.model.state import OutboxState, RunState
+from bot.publish import Speaker, closed_status_body, status_body, step_line
+from bot.store import Session, Store, dispatches, outbox, runs
+from bot.store.runs import RunRows
+from bot.workflows import BotFile, Memo, Workflow
+
+_log = log.get("engine")
+
+#: seconds from acceptance to the status comment, and between its edits
+AFTER, EVERY = 60.0, 15.0
+#: seconds between looks: rows change without ringing a bell that is ours
+_LOOK = 5.0
+#: `Run.status_at` of a run that tells nothing
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+#: purposes of what a run's status leads to when it is over
+_RESULTS = ("result", "output", "error", "cancelled")
+
+
+class Progress:
+    """One for the instance. `handle` is how people call the bot."""
+
+    def __init__(
+        self,
+        store: Store,
+        speaker: Speaker,
+        memo: Memo,
+        clock: Clock,
+        handle: Callable[[], str],
+        *,
+        after: float = AFTER,
+        every: float = EVERY,
+    ) -> None:
+        self._store, self._speaker, self._memo, self._clock, self._handle = store, speaker, memo, clock, handle
+        self._after, self._every = timedelta(seconds=after), timedelta(seconds=every)
+
+    async def run(self) -> None:
+        """Tell until cancelled."""
+        pause = min(_LOOK, max(0.05, self._after.total_seconds() / 4))
+        bell = self._store.bell("posted")
+        while True:
+            seen = bell.count
+            try:
+                await self.tell()
+            except Transient as error:
+                _log.error("store_refuses", reason=str(error))
+            await bell.wait(seen, pause)
+            await self._clock.sleep(min(pause, 1.0))
+
+    async def tell(self) -> None:
+        """Tell of every run whose time has come."""
+        now = self._clock.now()
+        told = await self._store.read(lambda session: runs.untold(session, now - self._after, now - self._every))
+        for run_id in told:
+            await self._one(run_id)
+
+    async def _one(self, run_id: str) -> None:
+        try:
+            await publish.write(self._store, lambda session: self._told(session, run_id))
+        except Transient:
+            raise
+        except Exception:  # noqa: BLE001  # a status that cannot be told must not stop those of others
+            _log.exception("status_not_told", run=run_id)
+            await self._store.write(lambda session: runs.status_told(session, run_id, NEVER))
+
+    def _told(self, session: Session, run_id: str) -> None:
+        now, rows = self._clock.now(), runs.rows(session, run_id)
+        bot, workflow = self._known(rows)
+        slot = Slot(f"run/{run_id}", "status")
+        if bot.publish.progress != "status":
+            runs.status_told(session, run_id, NEVER)
+        elif rows.run.state.ended:
+            self._close(session, rows, slot, now)
+        else:
+            self._say(session, rows, self._body(session, rows, workflow, bot, now), slot)
+            say_check(session, self._speaker, rows, workflow, now)
+            runs.status_told(session, run_id, now)
+
+    def _body(self, session: Session, rows: RunRows, workflow: Workflow | None, bot: BotFile, now: datetime) -> str:
+        before = dispatches.before(session, rows.run) if rows.run.state is RunState.QUEUED else 0
+        return status_body(
+            run=rows.run.number,
+            workflow=rows.run.workflow,
+            where=standing.where(rows, now, before=before),
+            cost=standing.cost(rows.attempts),
+            steps=standing.step_states(rows, workflow) if workflow is not None else (),
+            url="",
+            handle=f"@{bot.mention[0]}" if bot.mention else self._handle(),
+        )
+
+    def _close(self, session: Session, rows: RunRows, slot: Slot, now: datetime) -> None:
+        """One line that leads to the result, once that stands; nothing where nothing was told before."""
+        row = outbox.find(session, slot)
+        if row is not None and row.posted_id is None and row.state is OutboxState.PENDING:
+            outbox.drop(session, row.id, "the run ended first")
+            row = None
+        if row is None or row.state is OutboxState.DROPPED:
+            runs.status_told(session, rows.run.id, NEVER)
+            return
+        said = outbox.of_run(session, rows.run.id, _RESULTS)
+        if any(one.state in (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE) for one in said):
+            return
+        posted = [one for one in said if one.url]
+        body = closed_status_body(
+            run=rows.run.number,
+            workflow=rows.run.workflow,
+            ended=standing.where(rows, now),
+            seconds=standing.seconds(rows),
+            cost=standing.cost(rows.attempts),
+            url=posted[-1].url if posted else "",
+        )
+        self._say(session, rows, body, slot)
+        runs.status_told(session, rows.run.id, NEVER)
+
+    def _say(self, session: Session, rows: RunRows, body: str, slot: Slot) -> None:
+        self._speaker.comment(session, rows.thread, slot, purpose="status", body=body, run=rows.run, max_parts=1)
+
+    def _known(self, rows: RunRows) -> tuple[BotFile, Workflow | None]:
+        checked = self._memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)
+        if checked.configuration is None:
+            return BotFile(version=1), None
+        return checked.configuration.bot, checked.configuration.workflow_for(rows.run.workflow)
+
+
+def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workflow | None, now: datetime) -> None:
+    """The check of a run, where its thread is a pull request."""
+    if not rows.thread.is_pull_request:
+        return
+    steps = standing.step_states(rows, workflow) if workflow is not None else []
+    payload = standing.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))
+    speaker.check(session, rows.thread, Slot(f"run/{rows.run.id}", "check"), payload, run=rows.run)
