@@ -49,6 +49,13 @@ async def current(
         commit = ""
     except Forbidden as error:
         return Configured("", {}, None, (_unreadable(error),))
+    return await at(client, repository, memo, commit, bases)
+
+
+async def at(
+    client: RepositoryClient, repository: Repository, memo: Memo, commit: str, bases: Bases | None = None
+) -> Configured:
+    """The same at a commit; an empty one is a repository without any file."""
     try:
         raw = await client.configuration_files(commit) if commit else {}
     except Forbidden as error:

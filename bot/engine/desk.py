@@ -108,7 +108,10 @@ class Desk:
     def _started(self, session: Session, rows: RunRows) -> None:
         configuration, _ = self._known(rows)
         workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
-        say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
+        if rows.thread.is_pull_request:
+            say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
+            # from now on somebody looks whether it says what is so, however the run ends
+            runs.status_told(session, rows.run.id, self._t.clock.now())
 
     def say_plainly(self, session: Session, rows: RunRows, end: End) -> None:
         self._reporter.plainly(session, rows)

@@ -82,14 +82,16 @@ class Progress:
         now, rows = self._clock.now(), runs.rows(session, run_id)
         bot, workflow = self._known(rows)
         slot = Slot(f"run/{run_id}", "status")
-        if bot.publish.progress != "status":
-            runs.status_told(session, run_id, NEVER)
-        elif rows.run.state.ended:
+        say_check(session, self._speaker, rows, workflow, now)
+        if rows.run.state.ended:
             self._close(session, rows, slot, now)
-        else:
+            return
+        wanted = bot.publish.progress == "status"
+        if wanted and now >= rows.run.queued_at + self._after:
             self._say(session, rows, self._body(session, rows, workflow, bot, now), slot)
-            say_check(session, self._speaker, rows, workflow, now)
-            runs.status_told(session, run_id, now)
+        # a check goes on where the comment is not wanted
+        told = wanted or rows.thread.is_pull_request
+        runs.status_told(session, run_id, now if told else NEVER)
 
     def _body(self, session: Session, rows: RunRows, workflow: Workflow | None, bot: BotFile, now: datetime) -> str:
         before = dispatches.before(session, rows.run) if rows.run.state is RunState.QUEUED else 0
@@ -138,8 +140,8 @@ class Progress:
 
 
 def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workflow | None, now: datetime) -> None:
-    """The check of a run, where its thread is a pull request."""
-    if not rows.thread.is_pull_request:
+    """The check of a run that has started, where its thread is a pull request."""
+    if not rows.thread.is_pull_request or rows.run.started_at is None:
         return
     steps = standing.step_states(rows, workflow) if workflow is not None else []
     payload = standing.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))

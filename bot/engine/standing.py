@@ -49,7 +49,8 @@ def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
         named = sorted({event for event in events if event not in ("", "None")})
         return f"waits for {', '.join(named)}" if named else "waits"
     since = run.started_at or run.queued_at
-    return f"running {_minutes(now - since)}"
+    # the time of people is not the run's
+    return f"running {_minutes(now - since - timedelta(seconds=run.waited))}"
 
 
 def _minutes(passed: timedelta) -> str:
