@@ -20,6 +20,7 @@ from bot.demo.deliveries import Deliverer
 from bot.demo.records import App, Comment, Installation, Repository
 from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
+from bot.engine.progress import AFTER, EVERY
 from bot.model.state import DeliveryState, OutboxState, RunState
 from bot.publish.marker import strip
 from bot.settings import Settings
@@ -133,6 +134,7 @@ async def open_stage(
     files: dict[str, str] | None = None,
     *,
     look_at: Sequence[float] = (0.05, 0.1, 0.2),
+    status: tuple[float, float] = (AFTER, EVERY),
     transport: httpx.AsyncBaseTransport | None = None,
     environ: Mapping[str, str] | None = None,
     **overrides: object,
@@ -143,7 +145,7 @@ async def open_stage(
         await stack.enter_async_context(LookAlikeServer(world))
         settings = make_settings(world, app, tmp_path / "data", **overrides)
         bot = await stack.enter_async_context(
-            open_bot(settings, look_at=look_at, environ=environ or {}, transport=transport)
+            open_bot(settings, look_at=look_at, status=status, environ=environ or {}, transport=transport)
         )
         front = FastAPI()
         attach(front, bot)
