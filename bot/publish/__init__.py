@@ -12,11 +12,13 @@ from bot.publish.body import (
     note_body,
     result_body,
 )
+from bot.publish.boxes import plainly, ticked
 from bot.publish.comments import Comments
 from bot.publish.compose import write
 from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
-from bot.publish.gate import gate_body, gate_slot, settled_gate_body
+from bot.publish.gate import bound_to
+from bot.publish.gate_comment import Standing, say_gate, say_reminder, standing
 from bot.publish.hooks import Hooks, Target
 from bot.publish.marker import Mark, Marker
 from bot.publish.pace import Pace
@@ -46,20 +48,24 @@ __all__ = [
     "Sender",
     "Sink",
     "Speaker",
+    "Standing",
     "Target",
     "ThreadActions",
     "Undone",
+    "bound_to",
     "cancelled_body",
     "configuration_body",
     "failure_body",
     "fence",
-    "gate_body",
-    "gate_slot",
     "inline_code",
     "note_body",
+    "plainly",
     "result_body",
-    "settled_gate_body",
+    "say_gate",
+    "say_reminder",
     "split",
+    "standing",
+    "ticked",
     "told_findings",
     "write",
 ]
