@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.dispatch import halts, pinning, reports
+from bot.dispatch import answering, halts, pinning, reports
 from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import UserError
 from bot.github import RepositoryClient
 
 #: every entry of the table of built-ins has its deed here; a test holds both equal
-PREPARES: Mapping[str, Prepare] = {**reports.PREPARES, **halts.PREPARES, **pinning.PREPARES}
+PREPARES: Mapping[str, Prepare] = {**reports.PREPARES, **halts.PREPARES, **pinning.PREPARES, **answering.PREPARES}
 
 
 class Actions(Replies):

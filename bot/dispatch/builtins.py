@@ -11,6 +11,9 @@ from bot.model.role import Role
 _LINK = r"<?(?P<link>https?://[^\s<>]+)>?"
 _COMMENT_LINK = r"<?(?P<link>https?://[^\s<>]+#(?:issuecomment-|discussion_r|pullrequestreview-)\d+)>?"
 _RUN = r"(?P<run>r[1-9]\d{0,8})"
+_GATE = r"(?P<gate>r[1-9]\d{0,8}\.[A-Za-z][\w-]*)"
+#: nothing, a gate by its whole name, or words (a gate's step among them): what is asked decides about those
+_ANSWER = ("", rf"\s+{_GATE}(?:\s+(?P<text>\S.*))?", r"\s+(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Builtin:
     summary: str
     patterns: tuple[str, ...] = ("",)
     role: Role | None = None
+    #: an answer to what people are asked: with words behind it, it counts only while they are asked something
+    answers: bool = False
 
     def fit(self, line: str) -> dict[str, str] | None:
         """The named parts of a line that is this command and nothing else, None for any other line."""
@@ -42,6 +47,30 @@ BUILTINS: tuple[Builtin, ...] = (
     Builtin("help", "help", "help", "what I can do here"),
     Builtin("status", "status", "status", "what is running and what waits in this thread"),
     Builtin("cancel", "cancel [run]", "cancel r3", "stop a run, or all of this thread", ("", rf"\s+{_RUN}")),
+    Builtin(
+        "approve",
+        "approve [gate] [text]",
+        "approve r5.plan It is small",
+        "answer a question with `approve`; words behind it go to the next step",
+        _ANSWER,
+        answers=True,
+    ),
+    Builtin(
+        "reject",
+        "reject [gate] [text]",
+        "reject It breaks the old format",
+        "answer a question with `reject`, and say why",
+        _ANSWER,
+        answers=True,
+    ),
+    Builtin(
+        "answer",
+        "answer [gate] [option|text|key=value …]",
+        "answer revise Leave the parser alone",
+        "answer a question with one of its options, a form by `key=value`, or in your own words",
+        _ANSWER,
+        answers=True,
+    ),
     Builtin(
         "pin",
         "pin [link|text]",
@@ -95,6 +124,8 @@ def builtins_text(table: Sequence[Builtin], handle: str) -> str:
 
 
 def _who(builtin: Builtin) -> str:
+    if builtin.answers:
+        return f"{builtin.summary} *(whom the question is for)*"
     return builtin.summary + (f" *({builtin.role} and above)*" if builtin.role else "")
 
 

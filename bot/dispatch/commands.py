@@ -46,8 +46,9 @@ def parse(
     default: str,
     table: Sequence[Builtin] = BUILTINS,
     signed: Collection[str] = (),
+    asked: bool = False,
 ) -> Command:
-    """Read the text of a mention.
+    """Read the text of a mention. `asked`: people are asked something in its thread now.
 
     `names` are the agents and workflows, each with the keys that it takes as `key=value`. A built-in counts only if
     the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
@@ -55,7 +56,7 @@ def parse(
     free text. For those of `signed`,
     which declare their inputs, every key is taken: whoever binds them says which are unknown. Never raises.
     """
-    builtin = _builtin(text, table)
+    builtin = _builtin(text, table, asked)
     if builtin:
         return builtin
     known = {name.casefold(): name for name in names}
@@ -69,7 +70,7 @@ def parse(
     return Command("default", default, params, rest, _suggest(text, word, known.values(), table))
 
 
-def _builtin(text: str, table: Sequence[Builtin]) -> Command | None:
+def _builtin(text: str, table: Sequence[Builtin], asked: bool) -> Command | None:
     line, _, below = text.strip().partition("\n")
     for candidate in (line.strip(), line.strip().rstrip(".!? ")):
         for builtin in table:
@@ -78,8 +79,15 @@ def _builtin(text: str, table: Sequence[Builtin]) -> Command | None:
                 if "run" in params:
                     params["run"] = params["run"].lower()
                 free = "\n".join((params.pop("text", ""), below)).strip()
+                if free and builtin.answers and not asked and "gate" not in params:
+                    return None  # nobody is asked: these are words to somebody else
                 return Command("builtin", builtin.name, params, free)
     return None
+
+
+def key_values(text: str) -> tuple[dict[str, str], str]:
+    """The leading `key=value` words of a text, whatever the keys, and what is left."""
+    return _params(text, None)
 
 
 def _params(text: str, declared: Collection[str] | None) -> tuple[dict[str, str], str]:

@@ -8,9 +8,9 @@ from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.replies import Prepare, Replies
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
-from bot.publish import Footer, cancelled_body, gate_slot, settled_gate_body
+from bot.publish import cancelled_body, say_gate
 from bot.store import Session, dispatches, gates
-from bot.store.tables import Frame, Run, Thread
+from bot.store.tables import Run, Thread
 
 
 async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
@@ -45,22 +45,7 @@ def _tell_cancelled(replies: Replies, session: Session, thread: Thread, run: Run
 def _take_back(replies: Replies, session: Session, run: Run) -> None:
     """Nobody need answer what the run asked."""
     for asked in gates.cancelled(session, run.id):
-        gate, attempt = asked.gate, asked.attempt
-        path = session.get_one(Frame, attempt.frame_id).path
-        approval = gate.id if gate.kind == "approval" else ""
-        replies.speaker.comment(
-            session,
-            asked.thread,
-            gate_slot(run.id, attempt.step, attempt.number, path, approval=approval),
-            purpose="gate",
-            body=settled_gate_body(
-                name=asked.name,
-                question=gate.question,
-                show=gate.options.get("show", ""),
-                footer=Footer(run.number, name=run.workflow),
-            ),
-            run=run,
-        )
+        say_gate(session, replies.speaker, asked)
 
 
 PREPARES: Mapping[str, Prepare] = {"cancel": _cancel}

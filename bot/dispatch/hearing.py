@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import events, mentions, waits
+from bot.dispatch import answering, events, mentions, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -18,9 +18,11 @@ from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, parse
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
+from bot.dispatch.heads import hear_head
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
+from bot.dispatch.ticks import hear_tick
 from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
 from bot.model.event import Event, Signal
@@ -35,7 +37,7 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (hear_configuration,)
+EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration)
 
 
 class Hearing:
@@ -96,7 +98,7 @@ class Hearing:
         try:
             heard = [found for ear in self._ears if (found := await ear(occasion)) is not None]
         except Postponed as postponed:
-            await self._later(delivery, postponed, trying=False)
+            await self._later(delivery, postponed, trying=postponed.trying)
             return
         acceptance = occasion.acceptance()
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
@@ -151,16 +153,23 @@ class Hearing:
         # nobody is authorised yet, and Markdown can be made slow to read
         long = len(event.text) + len(event.old_text or "") > THREAD_FROM
         found = await asyncio.to_thread(search) if long else search()
+        # only while somebody is asked are words behind `approve` an answer, and no request
+        asked = bool(found) and await answering.any_open(occasion)
         names = {name: _declared(usable, name) for name in usable.names()}
         signed = {name for name in names if _signed(usable, name)}
         looked = _Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
         for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = parse(mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
+            command = parse(
+                mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed, asked=asked
+            )
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
-            match await occasion.authorised(_needed(configured, command)):
+            verdict = await occasion.authorised(_needed(configured, command))
+            if isinstance(verdict, Denied) and command.name in answering.NAMES and command.kind == "builtin":
+                verdict = await answering.admitted(occasion, verdict)
+            match verdict:
                 case Allowed(role=role):
                     looked.asked.append(Asked(ordinal, command, role))
                 case Denied(reason=reason):

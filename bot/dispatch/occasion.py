@@ -23,12 +23,16 @@ from bot.store.tables import Delivery, Thread
 
 
 class Postponed(BotError):
-    """Nothing can be decided about a delivery before `until`; `reason` is kept with it. Nobody waits for it."""
+    """Nothing can be decided about a delivery before `until`; `reason` is kept with it. Nobody waits for it.
 
-    def __init__(self, until: datetime, reason: str) -> None:
+    `trying`: GitHub did not answer, and patience with it has its end.
+    """
+
+    def __init__(self, until: datetime, reason: str, *, trying: bool = False) -> None:
         super().__init__(reason)
         self.until = until
         self.reason = reason
+        self.trying = trying
 
 
 @dataclass(frozen=True, slots=True)

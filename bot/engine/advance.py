@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from bot.engine import gates, limits
+from bot.engine import gates, gating, limits
 from bot.engine.ending import finish, withdraw
 from bot.engine.evidence import exported
 from bot.engine.frames import Level, Tree
@@ -24,12 +24,13 @@ from bot.engine.route import admits
 from bot.engine.said import charge, said, said_inside
 from bot.engine.survey import Join, Resume, Survey, survey
 from bot.engine.terms import Begun, Terms
-from bot.model.outcome import Done, Failed, Outcome, Wait
+from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
 from bot.store import Session, runs, snapshots
+from bot.store.answering import binds
 from bot.store.gates import ASKED
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt
+from bot.store.tables import Attempt, Gate
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import AskStep, GroupStep, RoutingStep, UsesStep, WaitStep
@@ -98,12 +99,17 @@ class Advancing:
         outcome: Outcome,
         files: Mapping[str, bytes] | None = None,
         given: Sequence[StagedFile] = (),
+        head: str | None = None,
     ) -> None:
         """Record what an attempt came to, what it cost, and what it wants done.
 
-        `files` are those that it produced, `given` those that a workflow is given which begins now.
+        `files` are those that it produced, `given` those that a workflow is given which begins now; `head` is the
+        commit that a step has read which asks people.
         """
         step = level.step(attempt.step)
+        if isinstance(step, AskStep) and isinstance(outcome, Done | Faulted):
+            self._looked(level, step, attempt, outcome, head)
+            return
         tree = self.tree()
         if isinstance(step, UsesStep) and isinstance(outcome, Done):
             # it has read the files of its workflow, and that is all that was to be performed
@@ -161,6 +167,10 @@ class Advancing:
         if found.resumes:
             self._resume(tree, found.resumes[0])
             return True
+        if found.reminders:
+            due = found.reminders[0]
+            gating.remind(self._session, self._rows, self._terms, due.level, due.attempt, due.gate, self._now)
+            return True
         return any(not self._begin(tree, ledger, level, start) for level, start in found.starts)
 
     def _begin(self, tree: Tree, ledger: Ledger, level: Level, start: Start) -> bool:
@@ -187,7 +197,7 @@ class Advancing:
         if opens(step) and not lacks_files(level, step, values, self._terms.find):
             self._open(tree, level, step, attempt, values)
             return False
-        if isinstance(step, (AskStep, WaitStep)) and not gates.may_be_so(step):
+        if isinstance(step, (AskStep, WaitStep)) and not gates.looks(step, self._terms, self._rows.thread):
             self.settle(level, attempt, gates.asked(step, values, self._now))
             return False
         seconds = limits.seconds(level, self._now)
@@ -240,25 +250,39 @@ class Advancing:
             self._terms.started(self._session, rows)
         return attempt
 
-    def _wait(self, level: Level, attempt: Attempt, wait: Wait) -> None:
+    def _wait(self, level: Level, attempt: Attempt, wait: Wait, head: str | None = None) -> None:
         keep_outcome(self._session, attempt, wait, self._now)
-        kept = snapshots.put_blob(self._session, wait.kept, self._now) if wait.kept else None
-        gate = gates.opened(wait, run_id=attempt.run_id, attempt_id=attempt.id, now=self._now, kept=kept)
-        # an attempt may stop more than once: its gate is opened again
-        before = next((one for one in self._rows.gates if one.attempt_id == attempt.id), None)
-        if before is not None:
-            self._rows.gates.remove(before)
-            self._session.delete(before)
-            self._session.flush()
+        gate = gating.put_up(self._session, self._rows, self._terms, attempt, wait, self._now, head)
         attempt.state = follow(attempt.state, AttemptState.WAITING)
-        self._rows.gates.append(gate)
-        self._session.add_all([attempt, gate])
+        self._session.add(attempt)
         self._session.flush()
         if wait.intents:
             self._terms.intend(self._session, self._rows, level, attempt, wait.intents, True)
             self._rows.posts = runs.posts(self._session, attempt.run_id)
         if wait.what in ASKED:
             self._terms.ask(self._session, self._rows, level, attempt, gate)
+
+    def _looked(self, level: Level, step: AskStep, attempt: Attempt, outcome: Done | Faulted, head: str | None) -> None:
+        """The head was read that what people are asked is bound to, before it is asked or after it was answered."""
+        gate, tree = gating.of(self._rows, attempt), self.tree()
+        if gate is None:
+            if isinstance(outcome, Done):
+                values = rendering(self._session, self._rows, tree, level, step, attempt)
+                asked = gates.asked(step, values, self._now)
+                if isinstance(asked, Wait):
+                    self._wait(level, attempt, asked, head)
+                    return
+                assert isinstance(asked, Failed), "it is asked, or its texts cannot be put together"
+                self._settled(tree, level, step, attempt, asked)
+                return
+            self._settled(tree, level, step, attempt, outcome)
+        elif isinstance(outcome, Faulted):
+            if (failed := gating.unread(self._session, attempt, gate, outcome, self._now)) is not None:
+                self._settled(tree, level, step, attempt, failed)
+        elif gating.held(self._session, gate, head):
+            self._answered(tree, level, step, attempt, gate)
+        else:
+            self._again(tree, level, step, attempt, gate, head)
 
     def _resume(self, tree: Tree, resume: Resume) -> None:
         level, attempt, gate = resume.level, resume.attempt, resume.gate
@@ -268,21 +292,59 @@ class Advancing:
             self._session.add(gate)
         if gate.kind in ASKED:
             self._terms.ask(self._session, self._rows, level, attempt, gate)
-        if gate.kind == "approval":
-            attempt.state = follow(attempt.state, AttemptState.RUNNING)
-            self._session.add(attempt)
-            seconds = limits.seconds(level, self._now)
-            self._begun.append(Begun(step, attempt, self._rows, tree, level, gate, seconds))
-            return
-        if gate.kind == "posts":
+        answered = gate.state is GateState.ANSWERED
+        if (
+            gate.kind == "answer"
+            and gate.head_sha
+            and (gate.state is GateState.VOID or (answered and binds(gate, gate.answer or {})))
+        ):
+            self._goes_on(tree, level, step, attempt, gate)  # somebody reads the head
+        elif gate.state is GateState.VOID:
+            self._again(tree, level, step, attempt, gate)
+        elif gate.kind == "approval":
+            self._goes_on(tree, level, step, attempt, gate)
+        elif gate.kind == "posts":
             kept = snapshots.get_blob(self._session, gate.kept) if gate.kept else b""
-            outcome: Outcome = posted(step, self._rows.posts.get(attempt.id, []), kept)
+            outcome = posted(step, self._rows.posts.get(attempt.id, []), kept)
             outcome = judged(step, outcome, most=self._terms.result_bytes)
+            assert not isinstance(outcome, Wait)
+            self._settled(tree, level, step, attempt, outcome)
         else:
-            assert isinstance(step, (AskStep, WaitStep))
-            outcome = gates.with_writes(gates.came_to(step, gate), step.writes)
+            self._answered(tree, level, step, attempt, gate)
+
+    def _goes_on(self, tree: Tree, level: Level, step: Step, attempt: Attempt, gate: Gate) -> None:
+        """An attempt that stopped is performed again, with what it waited for."""
+        attempt.state, attempt.not_before = follow(attempt.state, AttemptState.RUNNING), None
+        self._session.add(attempt)
+        seconds = limits.seconds(level, self._now)
+        self._begun.append(Begun(step, attempt, self._rows, tree, level, gate, seconds))
+
+    def _again(
+        self, tree: Tree, level: Level, step: Step, attempt: Attempt, gate: Gate, head: str | None = None
+    ) -> None:
+        """What was answered does not count: people are asked again, or it has failed."""
+        failed = gating.again(self._session, self._rows, self._terms, level, attempt, gate, self._now, head)
+        if failed is None:
+            if attempt.state is AttemptState.RUNNING:
+                attempt.state = follow(attempt.state, AttemptState.WAITING)
+                self._session.add(attempt)
+                self._session.flush()
+        elif gate.kind == "approval":
+            self._goes_on(tree, level, step, attempt, gate)  # the model is told
+        else:
+            self._settled(tree, level, step, attempt, failed)
+
+    def _answered(self, tree: Tree, level: Level, step: Step, attempt: Attempt, gate: Gate) -> None:
+        """What was waited for has come, or its time is over."""
+        assert isinstance(step, (AskStep, WaitStep))
+        outcome = gates.with_writes(gates.came_to(step, gate), step.writes)
         assert not isinstance(outcome, Wait)
-        self._ledger(tree).settle(level, step, attempt, outcome, said=gates.reason_of(gate))
+        self._settled(tree, level, step, attempt, outcome, gates.reason_of(gate))
+
+    def _settled(
+        self, tree: Tree, level: Level, step: Step, attempt: Attempt, outcome: Done | Failed | Faulted, told: str = ""
+    ) -> None:
+        self._ledger(tree).settle(level, step, attempt, outcome, said=told)
         self._session.flush()
         said(self._session, self._rows, self._terms, level, attempt)
 

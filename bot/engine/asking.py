@@ -32,6 +32,8 @@ from bot.workflows.tools import ToolEntry
 
 #: an answer that nobody gave in time, as the model is told
 _SILENCE = "nobody answered in time"
+#: answers that did not count, as often as a gate asks
+_VOID = "what people answered did not count, because what they were shown had been changed"
 
 
 class Asking:
@@ -113,7 +115,7 @@ class Asking:
             answer = gate.answer or {}
             said: bool | str = answer.get("text") or False
             if gate.state is not GateState.ANSWERED:
-                said = _SILENCE
+                said = _VOID if gate.state is GateState.VOID else _SILENCE
             elif answer.get("answer") == APPROVE:
                 said = True
             (asked, *_) = awaiting(kept)

@@ -50,12 +50,14 @@ PATIENCE = timedelta(minutes=15)
 class Performed:
     """What a step came to, with the bytes of the files that it produces, by id.
 
-    `given` are the files that a `uses` step has read for its workflow, which begins when it is recorded.
+    `given` are the files that a `uses` step has read for its workflow, which begins when it is recorded; `head` is the
+    commit that an `ask` step has read, which an answer is bound to.
     """
 
     outcome: Outcome
     files: Mapping[str, bytes] = field(default_factory=dict)
     given: tuple[StagedFile, ...] = ()
+    head: str | None = None
 
 
 def advance(session: Session, run_id: str, terms: Terms, now: datetime, hold: float = inf) -> Advance:
@@ -72,7 +74,7 @@ def record(
     attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
     if attempt.state is AttemptState.RUNNING:
         level = advancing.tree().level(attempt)
-        advancing.settle(level, attempt, performed.outcome, performed.files, performed.given)
+        advancing.settle(level, attempt, performed.outcome, performed.files, performed.given, performed.head)
         session.flush()
     return advancing.go(hold)
 
@@ -105,6 +107,8 @@ def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled
     state = AttemptState.CANCELLED if cancelled else AttemptState.INTERRUPTED
     for attempt in rows.attempts:
         if attempt.state is AttemptState.RUNNING:
+            if not cancelled and runs.put_back(session, attempt):
+                continue
             attempt.state = follow(attempt.state, state)
             attempt.ended_at = now
             attempt.error = {"code": "cancelled" if cancelled else "stopped", "message": "called off"}

@@ -29,9 +29,9 @@ from bot.engine.service import Service
 from bot.engine.tools import Tools, repository_of, workspace_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
-from bot.model.outcome import Failed, Faulted, Intent, Outcome
+from bot.model.outcome import Done, Failed, Faulted, Intent, Outcome
 from bot.model.role import Role
-from bot.model.state import RunState
+from bot.model.state import GateState, RunState
 from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
@@ -39,7 +39,7 @@ from bot.workflows import BotFile, Budget, Configuration, Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
-from bot.workflows.step import UsesStep
+from bot.workflows.step import AskStep, UsesStep
 from bot.workspace import Reach
 from bot.workspace.reaching import Reaching
 from bot.workspace.secrets import withheld
@@ -78,6 +78,8 @@ class Desk:
             self._intend,
             self._started,
             self._t.result_max_bytes,
+            remind=self._remind,
+            heads=True,
         )
 
     async def admit(self, rows: RunRows) -> End | None:
@@ -124,7 +126,14 @@ class Desk:
     def _ask_people(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
         configuration, _ = self._known(rows)
         bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.ask(session, rows, attempt, gate, bot, level.frame.path)
+        self._reporter.ask(session, rows, attempt, gate, bot, self._handle(bot))
+
+    def _remind(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
+        self._reporter.remind(session, rows, attempt, gate)
+
+    def _handle(self, bot: BotFile) -> str:
+        """How people call the bot here."""
+        return f"@{bot.mention[0]}" if bot.mention else self._t.handle()
 
     def _intend(
         self,
@@ -173,6 +182,8 @@ class Desk:
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
+                if isinstance(begun.step, AskStep):
+                    return await self._looked(begun)
                 if isinstance(begun.step, UsesStep):
                     return await self._giving.use(begun, terms, self._client(begun.rows))
                 foreign = await self._foreign(begun)
@@ -187,9 +198,19 @@ class Desk:
                 return Performed(Failed("timeout", f"it did not end within {seconds:g} s", hint))
             return Performed(clean(_outcome_of(error, begun), self._t.redact))
 
+    async def _looked(self, begun: Begun) -> Performed:
+        """The commit that what is asked, or was answered, is bound to: the pull request's head."""
+        thread = begun.rows.thread
+        try:
+            pull = await self._client(begun.rows).pull_request(thread.number)
+        except (NotFound, Forbidden):
+            if begun.gate is not None and begun.gate.state is GateState.ANSWERED:
+                raise
+            return Performed(Done())  # the App may not read pull requests: there is nothing to bind to
+        return Performed(Done(), head=pull.head_sha)
+
     def _around(self, begun: Begun, terms: Terms, foreign: bool) -> Service:
-        mention = terms.configuration.bot.mention
-        handle = f"@{mention[0]}" if mention else self._t.handle()
+        handle = self._handle(terms.configuration.bot)
         client = self._client(begun.rows)
         hosts = () if foreign else terms.configuration.bot.workspace.hosts
         sandbox = Reaching(self._t.sandbox, Reach.of(hosts).under(self._t.reach)) if hosts else self._t.sandbox

@@ -7,17 +7,20 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from bot.engine.terms import Terms
 from bot.engine.values import LABEL, normal
 from bot.errors import UserError
 from bot.model.ident import compact, digest
 from bot.model.outcome import Done, Failed, Outcome, Question, Wait
+from bot.model.role import Role
 from bot.model.state import GateState
-from bot.store.tables import Gate
+from bot.store.gates import ASKED
+from bot.store.tables import Gate, Thread
 from bot.workflows.gate_steps import APPROVE, GATE_SECONDS, REJECT, AskStep, Back, FormQuestion, WaitStep
 from bot.workflows.writes import pick
 
 #: what the answer of a gate has for our own records, which no step sees
-_RECORDED = frozenset({"channel", "at"})
+_RECORDED = frozenset({"channel", "at", "by_id", "since"})
 
 
 def asked(step: AskStep | WaitStep, scope: Mapping[str, Any], now: datetime) -> Outcome:
@@ -47,6 +50,11 @@ def may_be_so(step: AskStep | WaitStep) -> bool:
     return isinstance(step, WaitStep) and step.wait.event in ("checks_completed", "merged")
 
 
+def looks(step: AskStep | WaitStep, terms: Terms, thread: Thread) -> bool:
+    """Whether somebody looks at GitHub before it waits: whether it is so already, or what an answer is bound to."""
+    return may_be_so(step) or (isinstance(step, AskStep) and terms.heads and thread.is_pull_request)
+
+
 def _leads(step: AskStep, label: str) -> Any:
     option = step.options.get(label)
     return {"rework": option.rework} if isinstance(option, Back) else option
@@ -62,8 +70,20 @@ def _form(one: FormQuestion, scope: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str | None) -> Gate:
-    """The row of what is waited for. Its digest binds an answer to what was shown."""
+def opened(
+    wait: Wait,
+    *,
+    run_id: str,
+    attempt_id: str,
+    now: datetime,
+    kept: str | None,
+    least: Role = Role.WRITE,
+    head: str | None = None,
+) -> Gate:
+    """The row of what is waited for. Its digest, and `head`, bind an answer to what was shown.
+
+    `least` is the role of those who may answer where nobody is named.
+    """
     question = wait.question or Question("")
     until = wait.until
     if until is None and wait.what == "approval":
@@ -77,13 +97,29 @@ def opened(wait: Wait, *, run_id: str, attempt_id: str, now: datetime, kept: str
         kind=wait.what,
         question=question.question,
         options={**options, "show": question.show, "event": wait.event, "on_timeout": question.on_timeout},
-        # a call of a tool names nobody who may approve it: whoever runs the bot may
-        who=question.who or ({"dashboard": True} if wait.what == "approval" else {}),
+        who=_who(wait, question, least),
         digest=digest(shown),
+        head_sha=head,
         deadline=until,
+        remind_at=half(now, until) if wait.what in ASKED else None,
         kept=kept,
         opened_at=now,
     )
+
+
+def _who(wait: Wait, question: Question, least: Role) -> dict[str, Any]:
+    """Who may answer, nothing left open; a call of a tool may be approved by whoever runs the bot besides."""
+    who = dict(question.who)
+    if wait.what == "approval" and not who:
+        who["dashboard"] = True
+    if wait.what in ASKED and not who.get("role") and not who.get("logins"):
+        who["role"] = str(least)
+    return who
+
+
+def half(opened_at: datetime, until: datetime | None) -> datetime | None:
+    """When people are reminded."""
+    return None if until is None else opened_at + (until - opened_at) / 2
 
 
 def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:

@@ -16,14 +16,13 @@ from bot.publish import (
     Speaker,
     cancelled_body,
     failure_body,
-    gate_body,
-    gate_slot,
     inline_code,
     note_body,
-    settled_gate_body,
+    say_gate,
+    say_reminder,
 )
 from bot.store import Session, outbox, snapshots
-from bot.store.gates import ASKED
+from bot.store.gates import ASKED, Asked
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows import BotFile, Step
@@ -83,7 +82,7 @@ class Reporter:
 
     def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
         """Post what a run's end leaves to say, and react."""
-        self._take_back(session, rows, bot)
+        self._take_back(session, rows)
         match end.state:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
@@ -110,44 +109,19 @@ class Reporter:
                 session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
             )
 
-    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, path: str = "/") -> None:
-        """Post what people are asked; said again, the comment tells what became of it. `path` is that of its frame."""
-        name, asked = f"r{rows.run.number}.{attempt.step}", gate.options
-        question, show, footer = gate.question, asked.get("show", ""), _footer(rows, None)
+    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, handle: str) -> None:
+        """Post what people are asked; said again, the comment tells what became of it. `handle` is the bot's here."""
         if gate.state is GateState.OPEN:
-            body = gate_body(
-                name=name,
-                question=question,
-                show=show,
-                options=list(asked.get("options", {})),
-                questions=asked.get("questions", []),
-                text=bool(asked.get("text")),
-                who=_who(gate, bot, rows.dispatch.actor),
-                until=gate.deadline,
-                then=_then(gate, "is taken", "the step fails"),
-                address=f"/api/gates/{gate.id}/answer" if gate.who.get("dashboard") else "",
-                footer=footer,
-            )
-        else:
-            body = settled_gate_body(
-                name=name,
-                question=question,
-                show=show,
-                answer=gate.answer if gate.state is GateState.ANSWERED else None,
-                expired=gate.deadline if gate.state is GateState.EXPIRED else None,
-                then=_then(gate, "was taken", "the step failed"),
-                footer=footer,
-            )
-        approval = gate.id if gate.kind == "approval" else ""
-        self._speaker.comment(
-            session,
-            rows.thread,
-            gate_slot(rows.run.id, attempt.step, attempt.number, path, approval=approval),
-            purpose="gate",
-            body=body,
-            run=rows.run,
-            mentions=_mentions(rows, bot),
-        )
+            # whoever says it again, for a tick or a command, has no configuration at hand
+            named = () if bot.publish.mentions == "none" else tuple(gate.who.get("logins") or ())
+            mentions = [*_mentions(rows, bot), *named]
+            gate.options = {**gate.options, "handle": handle, "mentions": mentions, "run_url": _footer(rows, None).url}
+            session.add(gate)
+        say_gate(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
+
+    def remind(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate) -> None:
+        """Remind people once of what they are asked."""
+        say_reminder(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
 
     def intend(
         self,
@@ -204,14 +178,13 @@ class Reporter:
                 return True
         return False
 
-    def _take_back(self, session: Session, rows: RunRows, bot: BotFile) -> None:
+    def _take_back(self, session: Session, rows: RunRows) -> None:
         """Nobody need answer what the end has left open."""
         attempts = {attempt.id: attempt for attempt in rows.attempts}
-        paths = {frame.id: frame.path for frame in rows.frames}
         for gate in rows.gates:
             if gate.state is GateState.CANCELLED and gate.kind in ASKED:
-                attempt = attempts[gate.attempt_id]
-                self.ask(session, rows, attempt, gate, bot, paths[attempt.frame_id])
+                asked = Asked(gate, attempts[gate.attempt_id], rows.run, rows.dispatch, rows.thread)
+                say_gate(session, self._speaker, asked)
 
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(
@@ -254,25 +227,6 @@ def _failure(rows: RunRows, end: End) -> str:
         hint=hint,
         footer=_footer(rows, failed),
     )
-
-
-def _who(gate: Gate, bot: BotFile, requester: str) -> str:
-    """Whom a gate is for, in words; a call of a tool is for whoever runs the bot."""
-    who = gate.who
-    if gate.kind == "approval":
-        return ""
-    named = [inline_code(login) for login in who.get("logins") or ()]
-    if who.get("role") or not named:
-        named.append(f"role {inline_code(who.get('role') or bot.trigger_role)} or higher")
-    return " or ".join(named) + (f", other than {inline_code(requester)}" if who.get("not_requester") else "")
-
-
-def _then(gate: Gate, option: str, none: str) -> str:
-    """What follows where nobody answers; `option` and `none` are words for a step that asks."""
-    if gate.kind == "approval":
-        return "the call does not run" if gate.state is GateState.OPEN else "the call did not run"
-    label = gate.options.get("on_timeout")
-    return f"{inline_code(label)} {option}" if label else none
 
 
 def _purpose(attempt: Attempt) -> str:

@@ -47,6 +47,8 @@ class Survey:
     starts: list[tuple[Level, Start]] = field(default_factory=list)
     joins: list[Join] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
+    #: gates whose half time has come
+    reminders: list[Resume] = field(default_factory=list)
     #: attempts whose time is over while something is waited for in them
     overdue: list[tuple[Level, Attempt]] = field(default_factory=list)
     running: int = 0
@@ -145,8 +147,15 @@ class _Surveyor:
             rows = self._posts.get(attempt.id, [])
             done = all(row.state in (OutboxState.POSTED, OutboxState.DROPPED) for row in rows)
             due = due or done
-        if gate.state is not GateState.OPEN or due:
+        if attempt.not_before is not None and attempt.not_before > self._now:
+            self._found.waiting = True  # nobody could tell whether the answer still counts
+            self._found.wait_until(attempt.not_before)
+        elif gate.state is not GateState.OPEN or due:
             self._found.resumes.append(Resume(level, attempt, gate))
         else:
             self._found.waiting = True
             self._found.wait_until(gate.deadline)
+            if gate.remind_at is not None and gate.reminded_at is None:
+                self._found.wait_until(gate.remind_at)
+                if gate.remind_at <= self._now:
+                    self._found.reminders.append(Resume(level, attempt, gate))

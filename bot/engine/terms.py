@@ -46,6 +46,10 @@ class Terms:
     started: Started = _nothing
     #: bytes of a result or an export that a schema is held against
     result_bytes: int = BYTES_MAX
+    #: reminds people of what they are asked
+    remind: Ask = _nothing
+    #: whether what people are asked on a pull request is bound to its head, which somebody has to read then
+    heads: bool = False
 
     def find(self, name: str) -> Workflow | None:
         """The workflow that `uses` names."""

@@ -109,6 +109,10 @@ TRANSITIONS: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     },
     GateState: {
         GateState.OPEN: frozenset({GateState.ANSWERED, GateState.EXPIRED, GateState.VOID, GateState.CANCELLED}),
+        # what an answer was bound to changed before its run went on
+        GateState.ANSWERED: frozenset({GateState.VOID}),
+        # it asks again
+        GateState.VOID: frozenset({GateState.OPEN}),
     },
     OutboxState: {
         OutboxState.PENDING: frozenset({OutboxState.SENDING, OutboxState.DROPPED}),

@@ -13,12 +13,14 @@ from bot.publish.body import (
     note_body,
     result_body,
 )
+from bot.publish.boxes import plainly, ticked
 from bot.publish.checks import Checks
 from bot.publish.comments import Comments
 from bot.publish.compose import write
 from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
-from bot.publish.gate import gate_body, gate_slot, settled_gate_body
+from bot.publish.gate import bound_to
+from bot.publish.gate_comment import Standing, say_gate, say_reminder, standing
 from bot.publish.hooks import Hooks, Target
 from bot.publish.marker import Mark, Marker
 from bot.publish.pace import Pace
@@ -50,25 +52,29 @@ __all__ = [
     "Sender",
     "Sink",
     "Speaker",
+    "Standing",
     "StepState",
     "Target",
     "ThreadActions",
     "Undone",
+    "bound_to",
     "cancelled_body",
     "closed_status_body",
     "configuration_body",
     "failure_body",
     "fence",
     "findings_table",
-    "gate_body",
-    "gate_slot",
     "inline_code",
     "note_body",
+    "plainly",
     "result_body",
-    "settled_gate_body",
+    "say_gate",
+    "say_reminder",
     "split",
+    "standing",
     "status_body",
     "step_line",
+    "ticked",
     "told_findings",
     "write",
 ]

@@ -47,9 +47,13 @@ class Footer:
     usage: Usage | None = None
     saw: Saw | None = None
 
+    @property
+    def link(self) -> str:
+        """The run, linked where there is a page of it."""
+        return f"[r{self.run}]({self.url})" if self.url else f"r{self.run}"
+
     def __str__(self) -> str:
-        run = f"r{self.run}"
-        pieces = [f"[{run}]({self.url})" if self.url else run, plain(self.name), plain(self.model)]
+        pieces = [self.link, plain(self.name), plain(self.model)]
         if self.seconds is not None:
             pieces.append(duration(self.seconds))
         if self.usage is not None and self.usage.tokens:

@@ -1,60 +1,83 @@
-"""What a gate's comment says: the question while it is open, and what became of it afterwards."""
+"""What a gate's comment says: the question while it is open, and what became of it afterwards. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from bot.model.ident import compact
+from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.publish.body import inline_code, one_line, stack
-from bot.publish.footer import Footer
+from bot.publish.boxes import box
+from bot.publish.footer import Footer, plain
 from bot.publish.split import closing
+from bot.workflows.answers import choices
+from bot.workflows.gate_steps import APPROVE, ASKED_MAX
 
 #: characters of a form's answer that are shown; all of it is in the step's output
 _SHOWN = 200
+#: characters of what is asked about that are shown, so that the options behind it are always there
+SHOW_MAX = 120_000
+#: whoever has a role, in words
+_PEOPLE: Mapping[str, str] = {
+    Role.READ: "anybody who can read here",
+    Role.TRIAGE: "anybody who can triage here",
+    Role.WRITE: "anybody who can write here",
+    Role.MAINTAIN: "a maintainer",
+    Role.ADMIN: "an administrator",
+}
+_LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,99})")
 
 
-def gate_slot(run_id: str, step: str, number: int, path: str, *, approval: str = "") -> Slot:
-    """The slot of a gate's one comment. `number` is the attempt's, `path` its frame's.
+def gate_slot(
+    run_id: str, step: str, number: int, path: str, *, approval: str = "", asked: int = 1, what: str = "gate"
+) -> Slot:
+    """The slot of a gate's comment. `number` is the attempt's, `path` its frame's.
 
-    An attempt may ask for several approvals, one after the other: `approval` is then the id of its gate.
+    An attempt may ask for several approvals, one after the other: `approval` is then the id of its gate. Each time it
+    asks (`asked`) it is a comment of its own. `what` is `gate`, or `reminder`.
     """
-    return Slot(f"run/{run_id}", f"gate.{approval}" if approval else "gate", path, step, number)
+    purpose = ".".join([what, *([approval] if approval else []), *([str(asked)] if asked > 1 else [])])
+    return Slot(f"run/{run_id}", purpose, path, step, number)
 
 
 def gate_body(
     *,
     name: str,
+    asked: Mapping[str, Any],
     question: str,
     show: str = "",
-    options: Sequence[str] = (),
-    questions: Sequence[Mapping[str, Any]] = (),
-    text: bool = False,
     who: str = "",
     until: datetime | None = None,
     then: str = "",
-    address: str = "",
+    note: str = "",
+    time: int = 1,
+    handle: str = "@bot",
+    bound: str = "",
     footer: Footer | None = None,
 ) -> str:
     """A question to people: what is asked and about what, what can be answered, by whom, until when and how.
 
-    `who` is whom it is for, in words; `then` what follows after `until`; `address` where an answer is posted to, empty
-    where none is taken.
+    `asked` is what the gate takes (`options`, `questions`, `text` of its row); `who` whom it is for, in words; `then`
+    what follows after `until`; `note` why the last answer did not count; `time` which time it asks; `bound` what an
+    answer is bound to.
     """
-    facts = [f"for {who}" if who else "", f"open until {_moment(until)}" if until else ""]
-    asked = f"{_question(question)} Asked by {inline_code(name)}{''.join(f'; {fact}' for fact in facts if fact)}"
-    asked = f"{asked}, then {then}." if until and then else f"{asked}."
-    lines = [f"- {inline_code(option)}" for option in options]
-    for one in questions:
-        takes = ", ".join(map(inline_code, one["options"])) if one["options"] else one["type"]
-        need = "" if one["required"] else ", may be left out"
-        lines.append(f"- {inline_code(one['id'])}: {one_line(one['question'])} ({takes}{need})")
-    if text:
-        lines.append("- " + ("or " if lines else "") + "your own words")
-    how = f"<sub>{_how(address, options, questions, text)}</sub>"
-    return stack(asked, _more(question), _shown(show), "\n".join(lines), how, footer)
+    head = f"{_question(question)} Asked by {inline_code(name)}"
+    if who:
+        head += f"; {who} can answer" + (f" until {moment(until)}" if until else "")
+    elif until:
+        head += f"; open until {moment(until)}"
+    head += f", then {then}." if until and then else "."
+    again = f"asked again ({time} of {ASKED_MAX})" if time > 1 else ""
+    told = f"*{': '.join(filter(None, (again, note)))}.*" if again or note else ""
+    told = told[:1] + told[1:2].upper() + told[2:]
+    small = " · ".join(filter(None, (_how(asked, handle), _run(footer), bound)))
+    return stack(
+        head, _more(question) or None, _shown(show) or None, told or None, _takes(asked, handle), f"<sub>{small}</sub>"
+    )
 
 
 def settled_gate_body(
@@ -64,30 +87,126 @@ def settled_gate_body(
     show: str = "",
     answer: Mapping[str, Any] | None = None,
     expired: datetime | None = None,
+    void: str = "",
     then: str = "",
+    note: str = "",
+    bound: str = "",
     footer: Footer | None = None,
 ) -> str:
     """The same comment when nobody need answer any more: who answered what, or why nobody did.
 
-    `answer` is the gate's; without one `expired` says until when it was open, and without that its run ended.
+    `answer` is the gate's; without one `void` says why what was answered does not count, `expired` until when it was
+    open, and without those its run ended.
     """
     pieces: list[str] = []
-    if answer is not None:
+    if void:
+        pieces.append(f"↩️ Void: {void}.")
+        pieces.append(f"{then}." if then else "")
+    elif answer is not None:
         by = inline_code(str(answer.get("by") or "nobody"))
         label = f": **{inline_code(answer['answer'])}**" if answer.get("answer") else ""
         at = answer.get("at")
-        when = f" on {_moment(datetime.fromisoformat(at))}" if isinstance(at, str) else ""
+        when = f" on {moment(datetime.fromisoformat(at))}" if isinstance(at, str) else ""
         pieces.append(f"✅ Answered by {by}{when}{label}")
         asked = answer.get("questions") or {}
         given = (answer.get("answers") or {}).items()
         pieces.append("\n".join(f"- {one_line(asked.get(key, key))}: {_value(value)}" for key, value in given))
         pieces.append(_quoted(str(answer.get("text") or "")))
     elif expired is not None:
-        pieces.append(f"⌛ Nobody answered until {_moment(expired)}{f'; {then}' if then else ''}.")
+        pieces.append(f"⌛ Nobody answered until {moment(expired)}{f'; {then}' if then else ''}.")
     else:
         pieces.append("✖️ Not to be answered any more: the run has ended.")
-    told = [piece for piece in pieces if piece]
-    return stack(f"{_question(question)} Asked by {inline_code(name)}.", _more(question), _shown(show), *told, footer)
+    pieces.append(f"*{note[:1].upper()}{note[1:]}.*" if note else "")
+    small = " · ".join(filter(None, (_run(footer), bound)))
+    told = [piece for piece in (_more(question), _shown(show), *pieces) if piece]
+    return stack(
+        f"{_question(question)} Asked by {inline_code(name)}.", *told, f"<sub>{small}</sub>" if small else None
+    )
+
+
+def reminder_body(*, name: str, question: str, whom: Sequence[str], link: str, until: datetime, then: str) -> str:
+    """One short comment at half time; `whom` are those who are asked for by name."""
+    asked = one_line(question.strip().partition("\n")[0])
+    shown = f"[{plain(asked)}]({link})" if link else f"**{plain(asked)}**"
+    after = f", then {then}" if then else ""
+    head = " ".join([*map(person, whom), inline_code(name)])
+    return f"{head} still waits for an answer: {shown} It is open until {moment(until)}{after}."
+
+
+def for_whom(who: Mapping[str, Any], requester: str) -> str:
+    """Whom a gate is for, in words."""
+    named = [person(login) for login in who.get("logins") or ()]
+    if who.get("role"):
+        named.append(_PEOPLE.get(who["role"], f"somebody with the role {inline_code(str(who['role']))}"))
+    if who.get("dashboard"):
+        named.append("whoever runs the bot")
+    besides = f"{',' if len(named) > 1 else ''} other than {person(requester)}" if who.get("not_requester") else ""
+    return (" or ".join(named) + besides + ("," if besides.startswith(",") else "")) if named else ""
+
+
+def person(login: str) -> str:
+    """Somebody by name; what is no name of a person is code."""
+    return f"@{login}" if _LOGIN.fullmatch(login) else inline_code(login)
+
+
+def moment(at: datetime) -> str:
+    """A time as people read it."""
+    return f"{at.day} {at:%B, %H:%M} UTC"
+
+
+def bound_to(digest: str, head_sha: str | None) -> str:
+    """What an answer is bound to, short."""
+    return digest[:7] + (f" at head {head_sha[:7]}" if head_sha else "")
+
+
+def reply(handle: str, *words: str) -> str:
+    """A reply that answers, as code."""
+    return inline_code(" ".join([handle, *words]))
+
+
+def _takes(asked: Mapping[str, Any], handle: str) -> str | None:
+    """What can be answered: boxes, the questions of a form, one's own words."""
+    lines: list[str] = []
+    options = asked.get("options") or {}
+    for label, leads in options.items():
+        say = ""
+        if isinstance(leads, Mapping):  # work goes back: somebody has to say what is to change
+            say = f": reply {reply(handle, 'answer', label, '<what to change>')} to say what"
+        lines.append(box(_label(label) + say))
+    questions = asked.get("questions") or ()
+    single = choices(asked) if questions else ()
+    for one in questions:
+        takes = ", ".join(map(inline_code, one["options"])) if one["options"] else one["type"]
+        need = "" if one["required"] else ", may be left out"
+        what = f"{inline_code(one['id'])}: {one_line(one['question'])}"
+        lines.append(what if single else f"- {what} ({takes}{need})")
+    if single:
+        lines += ["", *(box(_label(choice)) for choice in single)]
+    if asked.get("text"):
+        own = reply(handle, "answer", "<your words>")
+        lines += [f"- or in your own words: {own}" if lines else f"Answer in your own words: {own}"]
+    return "\n".join(lines) or None
+
+
+def _how(asked: Mapping[str, Any], handle: str) -> str:
+    """The shortest ways to answer."""
+    boxes, questions = choices(asked), asked.get("questions") or ()
+    if questions:
+        words = [f"{one['id']}=…" for one in questions if one["required"]] or [f"{questions[0]['id']}=…"]
+        way = reply(handle, "answer", *words)
+    elif boxes:
+        way = reply(handle, "approve") if APPROVE in boxes else reply(handle, "answer", boxes[0])
+    else:
+        way = reply(handle, "answer", "<your words>") if asked.get("text") else ""
+    return f"Tick a box, or {way}" if boxes else way and f"Reply {way}"
+
+
+def _label(label: str) -> str:
+    return label if re.fullmatch(r"\w[\w ,.'-]*", label) and "__" not in label else plain(label)
+
+
+def _run(footer: Footer | None) -> str:
+    return footer.link if footer is not None else ""
 
 
 def _question(question: str) -> str:
@@ -103,24 +222,11 @@ def _more(question: str) -> str:
 
 
 def _shown(show: str) -> str:
-    return show.strip() + closing(show.strip())
-
-
-def _how(address: str, options: Sequence[str], questions: Sequence[Mapping[str, Any]], text: bool) -> str:
-    if not address:
-        return (
-            "Answers are taken over the API alone so far, and of this gate there too none: "
-            "its step does not say <code>who: {dashboard: true}</code>."
-        )
-    if questions:
-        body: dict[str, Any] = {"answers": {one["id"]: _example(one) for one in questions if one["required"]}}
-    else:
-        body = {"answer": options[0]} if options else {"text": "…"} if text else {}
-    return f"Whoever runs the bot answers: {inline_code(compact(body))} to {inline_code(f'POST {address}')}"
-
-
-def _example(question: Mapping[str, Any]) -> Any:
-    return {"number": 1, "bool": True, "enum": next(iter(question["options"]), "…")}.get(question["type"], "…")
+    text = show.strip()
+    if len(text) <= SHOW_MAX:
+        return text + closing(text)
+    cut = text[:SHOW_MAX]
+    return f"{cut}{closing(cut)}\n\n*{len(text) - SHOW_MAX:,} characters more are not shown here.*"
 
 
 def _value(value: Any) -> str:
@@ -131,7 +237,3 @@ def _value(value: Any) -> str:
 def _quoted(text: str) -> str:
     text = text.strip()
     return "\n".join(f"> {line}".rstrip() for line in (text + closing(text)).split("\n")) if text else ""
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.day} {at:%B %Y, %H:%M} UTC"

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, or_, select
 
 from bot.model.state import GateState, follow
 from bot.store import runs
-from bot.store.tables import Attempt, Dispatch, Gate, Run, Thread
+from bot.store.tables import Attempt, Dispatch, Gate, Outbox, Run, Thread
 
 #: kinds that people answer; the others wait for an event, a time, or for what was posted
 ASKED = ("answer", "approval")
@@ -46,6 +46,51 @@ def listed(session: Session, state: GateState | None, *, before: str | None = No
     return _found(session, *where, limit=limit)
 
 
+def open_in(session: Session, thread_id: str) -> list[Asked]:
+    """What the thread's runs ask people now, oldest first."""
+    where = (col(Gate.kind).in_(ASKED), Gate.state == GateState.OPEN, Run.thread_id == thread_id)
+    return _found(session, *where)[::-1]
+
+
+def called(session: Session, thread_id: str, name: str) -> Asked | None:
+    """The newest gate that people of the thread call so (`r5.approve`), open or not."""
+    number, _, step = name.partition(".")
+    if not number[1:].isdigit():
+        return None
+    where = (Run.thread_id == thread_id, Run.number == int(number[1:]), col(Attempt.step).ilike(step, escape="\\"))
+    found = _found(session, col(Gate.kind).in_(ASKED), *where)
+    return next((one for one in found if one.attempt.step.casefold() == step.casefold()), None)
+
+
+def of_run(session: Session, run_id: str) -> list[Asked]:
+    """Everything that a run has asked people, newest first."""
+    return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id)
+
+
+def any_open(session: Session, repository_id: int, number: int) -> bool:
+    """Whether people are asked something in a thread now."""
+    thread = session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
+    return thread is not None and bool(open_in(session, thread.id))
+
+
+def requesters(session: Session, asked: Asked) -> frozenset[int]:
+    """Whoever asked for a run: also for the run that started it, and for the one that it repeats."""
+    found: set[int] = set()
+    ahead = [(asked.run, asked.dispatch)]
+    seen: set[str] = set()
+    while ahead:
+        run, dispatch = ahead.pop()
+        found.add(dispatch.actor_id)
+        # a dispatch that a run made has the id of the row that had it made
+        made_by = session.get(Outbox, dispatch.id)
+        for run_id in (run.retry_of, made_by.run_id if made_by is not None else None):
+            before = session.get(Run, run_id) if run_id is not None and run_id not in seen else None
+            if before is not None:
+                seen.add(before.id)
+                ahead.append((before, session.get_one(Dispatch, before.dispatch_id)))
+    return frozenset(found)
+
+
 def cancelled(session: Session, run_id: str) -> list[Asked]:
     """What a run had asked people when it was called off."""
     return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id, Gate.state == GateState.CANCELLED)
@@ -79,7 +124,16 @@ def _found(session: Session, *where: Any, limit: int | None = None) -> list[Aske
 def settle(session: Session, gate: Gate, answer: dict[str, Any]) -> None:
     """An open gate is answered: its run goes on. Raises `IllegalTransition` for one that is not open."""
     gate.state = follow(gate.state, GateState.ANSWERED)
-    gate.answer = answer
+    gate.answer, gate.note = answer, ""
+    session.add(gate)
+    session.flush()
+    runs.wake(session, gate.run_id)
+
+
+def void(session: Session, gate: Gate, why: str) -> None:
+    """An answer does not count: the run asks again, or gives up. Raises `IllegalTransition` as `settle` does."""
+    gate.state = follow(gate.state, GateState.VOID)
+    gate.note = why
     session.add(gate)
     session.flush()
     runs.wake(session, gate.run_id)

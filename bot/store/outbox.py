@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -32,10 +32,10 @@ PRIORITY = {
     "index": 2,
     "status": 3,
 }
-#: what each thread has one of, kept up to date: where it is gone it is said anew
-LASTING = frozenset({"index", "status"})
 #: what is said and may be said again with another text (a check too); everything else is an action, done once
 SAID = frozenset({"comment", "reaction", "check"})
+#: what is kept up to date as long as it matters: where it is gone it is said anew
+LASTING = frozenset({"index", "status", "gate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,26 @@ def find(session: Session, slot: Slot) -> Outbox | None:
     return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
 
 
+def parts(session: Session, slot: Slot) -> list[Outbox]:
+    """Every part of what a slot says, in order."""
+    found: list[Outbox] = []
+    while (row := find(session, replace(slot, part=len(found)))) is not None:
+        found.append(row)
+    return found
+
+
+def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:
+    """The row of a comment of ours: by GitHub's id, else by the slot of its marker where no answer told the id."""
+    row = session.exec(
+        select(Outbox).where(Outbox.thread_id == thread_id, Outbox.posted_id == comment_id, Outbox.action == "comment")
+    ).first()
+    if row is None and slot is not None:
+        row = session.exec(
+            select(Outbox).where(Outbox.slot == slot, Outbox.thread_id == thread_id, col(Outbox.posted_id).is_(None))
+        ).first()
+    return row
+
+
 def claim(
     session: Session,
     owner: str,
@@ -165,6 +185,8 @@ def posted(
     row.not_before, row.reason, row.tries = None, "", 0
     if row.digest != sent_digest and row.action in SAID:
         row.state = follow(row.state, OutboxState.PENDING)
+    elif row.action in SAID:
+        row.digest = digest(row.body)
     session.add(row)
     ring(session, "outbox")
     ring(session, "posted")
@@ -187,6 +209,32 @@ def anew(session: Session, row_id: str, reason: str) -> None:
     row.posted_id, row.url, row.posted_at = None, "", None
     row.not_before, row.reason = None, reason
     session.add(row)
+    ring(session, "outbox")
+
+
+def restate(session: Session, row: Outbox) -> None:
+    """Somebody changed what stands there: say it again, though what we want to say is the same."""
+    if row.state is OutboxState.POSTED:
+        row.state = follow(row.state, OutboxState.PENDING)
+        row.not_before, row.reason, row.tries = None, "", 0
+    elif row.state is OutboxState.SENDING:
+        # what is under way may have come before the change: `posted` finds another digest, and sends once more
+        row.digest = digest(row.digest, "again")
+    else:
+        return
+    session.add(row)
+    session.flush()
+    ring(session, "outbox")
+
+
+def deleted(session: Session, row: Outbox) -> None:
+    """Somebody deleted what stood there: say it in a new comment."""
+    if row.state is OutboxState.POSTED:
+        row.state = follow(row.state, OutboxState.PENDING)
+    row.posted_id, row.url, row.posted_at = None, "", None
+    row.not_before, row.reason, row.tries = None, "deleted by somebody", 0
+    session.add(row)
+    session.flush()
     ring(session, "outbox")
 
 

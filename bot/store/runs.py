@@ -205,6 +205,8 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
         for attempt in session.exec(
             select(Attempt).where(Attempt.run_id == run.id, Attempt.state == AttemptState.RUNNING)
         ).all():
+            if put_back(session, attempt):
+                continue
             attempt.state = follow(attempt.state, AttemptState.INTERRUPTED)
             attempt.ended_at = now
             attempt.error = {"code": code, "message": "the process that ran it ended"}
@@ -212,6 +214,16 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
         release(session, run, now)
         taken.append(run.id)
     return taken
+
+
+def put_back(session: Session, attempt: Attempt) -> bool:
+    """Whether a step that people have answered waits again: who looked whether the answer still counts has ended."""
+    if attempt.kind != "ask" or session.exec(select(Gate.id).where(Gate.attempt_id == attempt.id)).first() is None:
+        return False
+    attempt.state = follow(attempt.state, AttemptState.WAITING)
+    session.add(attempt)
+    session.flush()
+    return True
 
 
 def wait(session: Session, run: Run, now: datetime, until: datetime | None) -> None:

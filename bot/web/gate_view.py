@@ -32,7 +32,7 @@ class QuestionView(BaseModel):
 class WhoView(BaseModel):
     """Who may answer. An answer over the API is the actor `operator`, taken only where `dashboard` is true."""
 
-    role: str | None = Field(description="least role of a person; null: what the repository says in `trigger_role`")
+    role: str | None = Field(description="least role of a person; null: only those of `logins`")
     logins: list[str]
     not_requester: bool
     dashboard: bool

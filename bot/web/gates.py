@@ -13,14 +13,14 @@ from bot.errors import UserError
 from bot.model.clock import Clock
 from bot.model.state import GateState
 from bot.store import Session, Store, gates
+from bot.store.answering import OPERATOR, Answering, answer
 from bot.web.fault import FaultRoute, Refused, json_body, told
 from bot.web.gate_view import AnswerBody, GatePage, GateView
-from bot.workflows.answers import taken
 
 _log = log.get("web")
 
-#: the actor of whoever answers over the API: it is not known which person has the password
-OPERATOR = "operator"
+#: what an answer that does not count is told with
+_STATUS = {"not_allowed": 403, "gate_settled": 409}
 #: gates of a page
 PAGE = 50
 
@@ -88,25 +88,8 @@ def _found(session: Session, gate_id: str) -> gates.Asked:
 def _answer(session: Session, gate_id: str, given: dict[str, Any], now: datetime) -> gates.Asked:
     """Look and record in one transaction: of two answers at once the second sees the first."""
     asked = _found(session, gate_id)
-    gate = asked.gate
-    if not gate.who.get("dashboard"):
-        message = f"`{asked.name}` takes no answer over the API"
-        raise Refused(403, "not_allowed", message, "Its step would have to say `who: {dashboard: true}`.")
-    if gate.state is not GateState.OPEN:
-        raise Refused(409, "gate_settled", _became(asked), "Nothing was changed.")
-    if gate.deadline is not None and gate.deadline <= now:
-        raise Refused(409, "gate_settled", f"`{asked.name}` is out of time", "Nothing was changed.")
     try:
-        kept = taken(gate.options, given)
+        answer(session, asked, given, Answering(None, "api"), now)
     except UserError as error:
-        raise Refused(422, error.code, error.message, error.hint) from None
-    gates.settle(session, gate, {**kept, "by": OPERATOR, "channel": "api", "at": now.isoformat()})
+        raise Refused(_STATUS.get(error.code, 422), error.code, error.message, error.hint) from None
     return asked
-
-
-def _became(asked: gates.Asked) -> str:
-    gate, given = asked.gate, asked.gate.answer
-    if gate.state is GateState.ANSWERED and given is not None:
-        said = f": `{given['answer']}`" if given.get("answer") else ""
-        return f"`{asked.name}` was answered by {given.get('by') or 'nobody'}{said}"
-    return f"`{asked.name}` is {gate.state}"

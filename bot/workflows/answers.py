@@ -2,14 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from bot.errors import UserError
+from bot.model.role import Role
 
 #: characters of a person's free text
 TEXT_MAX = 16_384
+#: what a `bool` is chosen by
+YES, NO = "yes", "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who answers, with the role that GitHub tells now."""
+
+    id: int
+    login: str
+    role: Role
+
+
+def barred(who: Mapping[str, Any], person: Person, requesters: Collection[int]) -> str:
+    """Why a person may not answer a gate that is for `who`, in words; empty for one who may.
+
+    `requesters` are the ids of whoever asked for the run, and of whoever is at the root of the chain that led to it.
+    """
+    if who.get("not_requester") and person.id in requesters:
+        return "whoever asked for the run may not answer (`not_requester`)"
+    logins = [str(login) for login in who.get("logins") or ()]
+    if person.login.casefold() in {login.casefold() for login in logins}:
+        return ""
+    role = who.get("role") or ("" if logins else Role.WRITE)
+    if not role:
+        return f"only {_listed(logins)} may answer"
+    # everybody has `read` in a public repository; `none` would let in whoever has no access at all
+    least = Role(role) if Role(role).at_least(Role.READ) else Role.READ
+    if person.role.at_least(least):
+        return ""
+    besides = f", and {person.login} is not {_listed(logins)}" if logins else ""
+    return f"the role `{least}` is needed and {person.login} has `{person.role}`{besides}"
+
+
+def choices(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """What can be chosen by ticking a box: the options, or the values of a form's only question where it has some."""
+    questions = list(asked.get("questions") or [])
+    if len(questions) != 1:
+        return () if questions else tuple(asked.get("options") or {})
+    one = questions[0]
+    return (YES, NO) if one["type"] == "bool" else tuple(one["options"])
+
+
+def chosen(asked: Mapping[str, Any], choice: str) -> dict[str, Any]:
+    """The answer that a choice is."""
+    questions = asked.get("questions") or ()
+    return {"answers": {questions[0]["id"]: choice}} if questions else {"answer": choice}
+
+
+def spoken(asked: Mapping[str, Any], text: str, words: Mapping[str, str]) -> dict[str, Any]:
+    """The answer that somebody's words are: an option with what follows as its reason, a form's, or free text.
+
+    `words` are the leading `key=value` of `text`. What fits nothing is told by `taken`.
+    """
+    questions = asked.get("questions") or ()
+    if questions:
+        if not words and len(questions) == 1 and text.strip():
+            return {"answers": {questions[0]["id"]: text.strip()}}
+        return {"answers": dict(words)}
+    said = text.strip()
+    for label in sorted(asked.get("options") or {}, key=len, reverse=True):
+        rest = said[len(label) :]
+        whole = not rest[:1].isalnum() and rest[:1] not in ("_", "-")
+        if whole and said.casefold().startswith(label.casefold()):
+            return {"answer": label, "text": rest.lstrip(" \t\n:,.;–").strip()}
+    if asked.get("text"):
+        return {"text": text}
+    first = text.split(maxsplit=1)[0] if text.split() else ""
+    return {"answer": first} if first else {}
 
 
 def taken(asked: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +112,8 @@ def taken(asked: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]
 def _takes(asked: Mapping[str, Any]) -> str:
     """What a gate without questions takes."""
     labels = tuple(asked.get("options", {}))
-    return " or ".join([*([f"one of {_listed(labels)}"] if labels else []), *(["free text"] if asked["text"] else [])])
+    words = ["free text"] if asked.get("text") else []
+    return " or ".join([*([f"one of {_listed(labels)}"] if labels else []), *words])
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ from bot.workflows.slots import Slot
 APPROVE, REJECT = "approve", "reject"
 #: how long a gate stays open
 GATE_SECONDS = 7 * 86400.0
+#: how often a gate asks where what an answer is bound to changes
+ASKED_MAX = 3
 #: what a `wait` can wait for
 EVENTS = ("checks_completed", "labeled", "merged", "comment")
 
@@ -80,8 +82,10 @@ class Who(Node):
         None, description="least role; `trigger_role` where neither this nor `logins` is set"
     )
     logins: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), description="people by name")
-    not_requester: bool = Field(False, description="whether the one who asked may not answer")
-    dashboard: bool = Field(False, description="whether an answer over the bot's API counts; there is no other way yet")
+    not_requester: bool = Field(
+        False, description="whether the one who asked may not answer, nor who asked first in a chain of runs"
+    )
+    dashboard: bool = Field(False, description="whether an answer of whoever runs the bot counts, over its API")
 
 
 class AskStep(WorkingStep):
