@@ -5,11 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 from bot.demo.people import People
-from bot.demo.records import CONTENTS, MAX_BODY, App, Comment, Content, Issue, Label, Reaction, Repository, User
+from bot.demo.records import (
+    CONTENTS,
+    MAX_BODY,
+    App,
+    Comment,
+    Content,
+    Issue,
+    Label,
+    Reaction,
+    Repository,
+    Review,
+    ReviewComment,
+    User,
+)
 from bot.demo.refusal import Refused, invalid, not_found
 from bot.demo.shapes import thread as shape
 from bot.demo.state import RepositoryLike, UserLike
 from bot.model.role import Role
+
+#: what can be reacted to
+Reacted = Issue | Comment | Review | ReviewComment
+
+
+def thread_of(row: Reacted) -> Issue:
+    """The thread that something reacted to is in."""
+    match row:
+        case Comment():
+            return row.issue
+        case Review():
+            return row.pull.issue
+        case ReviewComment():
+            return row.thread.pull.issue
+        case _:
+            return row
 
 
 class Threads(People):
@@ -22,6 +51,10 @@ class Threads(People):
             raise Refused(410, "Issues has been disabled in this repository.")
         if number in found.gone:
             raise Refused(410, "This issue was deleted")
+        if (now := found.moved.get(number)) is not None:
+            # by number, as redirects are: names may change again
+            to = f"{self.api_url}/repositories/{now.repository.id}/issues/{now.number}"
+            raise Refused(301, "Moved Permanently", headers={"Location": to}, url=to)
         if number not in found.issues:
             raise not_found()
         return found.issues[number]
@@ -125,7 +158,7 @@ class Threads(People):
         self.require(row.repository, who, Role.READ)
         if row.locked and not (app is None and self.role(row.repository, who).at_least(Role.WRITE)):
             raise Refused(403, "Unable to create comment because issue is locked.")
-        _check_body(body)
+        check_body(body)
         now = self.now()
         made = Comment(self.next_id("comment"), row, who, body, now, now, app)
         row.comments.append(made)
@@ -135,15 +168,26 @@ class Threads(People):
         return made
 
     def edit_comment(self, comment_id: int, editor: UserLike, body: str) -> Comment:
-        """Change a comment's text (its author or a writer may)."""
+        """Change a comment's text (its author or a writer may). Emptying it is for people, on the page: see REST."""
         row, who = self.find_comment(comment_id), self.user(editor)
         self._may_edit(row.issue.repository, row.author, who)
-        _check_body(body)
+        check_length("IssueComment", body)
         if body != row.body:
             changes = {"body": {"from": row.body}}
             row.body, row.updated_at = body, self.now()
             self._comment_event("edited", row, who, changes=changes)
         return row
+
+    def tick(self, comment_id: int, who: UserLike, option: str, *, ticked: bool = True) -> Comment:
+        """Click the box before an option of a task list, which is an edit. Raises 404 where there is none."""
+        row = self.find_comment(comment_id)
+        old, new = ("[ ]", "[x]") if ticked else ("[x]", "[ ]")
+        lines = row.body.split("\n")
+        for index, line in enumerate(lines):
+            if line.lstrip().startswith(f"- {old} {option}"):
+                lines[index] = line.replace(old, new, 1)
+                return self.edit_comment(comment_id, who, "\n".join(lines))
+        raise not_found()
 
     def delete_comment(self, comment_id: int, who: UserLike | None = None) -> None:
         """Take a comment away (its author or a writer may; nobody named: its author)."""
@@ -189,7 +233,7 @@ class Threads(People):
         self.changed("comment", row.issue.repository, row.issue.number, row.id)
         return row
 
-    def react(self, row: Issue | Comment, who: UserLike, content: Content) -> tuple[Reaction, bool]:
+    def react(self, row: Reacted, who: UserLike, content: Content) -> tuple[Reaction, bool]:
         """A reaction, and whether it is new: the same one twice stays one. GitHub sends no webhook for this."""
         if content not in CONTENTS:
             raise invalid("Reaction", "content", f"{content} is not a reaction", "invalid")
@@ -202,7 +246,7 @@ class Threads(People):
         self._reacted(row)
         return made, True
 
-    def unreact(self, row: Issue | Comment, reaction_id: int) -> None:
+    def unreact(self, row: Reacted, reaction_id: int) -> None:
         """Take a reaction away. Raises 404."""
         kept = [known for known in row.reactions if known.id != reaction_id]
         if len(kept) == len(row.reactions):
@@ -210,9 +254,9 @@ class Threads(People):
         row.reactions[:] = kept
         self._reacted(row)
 
-    def _reacted(self, row: Issue | Comment) -> None:
-        thread = row if isinstance(row, Issue) else row.issue
-        self.changed("reaction", thread.repository, thread.number, None if isinstance(row, Issue) else row.id)
+    def _reacted(self, row: Reacted) -> None:
+        thread = thread_of(row)
+        self.changed("reaction", thread.repository, thread.number, row.id if isinstance(row, Comment) else None)
 
     def label(self, repo: RepositoryLike, name: str) -> Label:
         """A repository's label, made if it is new."""
@@ -251,7 +295,8 @@ class Threads(People):
         self.changed("comment", repo, row.issue.number, row.id)
 
 
-def _check_body(body: str) -> None:
+def check_body(body: str) -> None:
+    """Raise 422 for a comment that says nothing, or is too long."""
     if not body.strip():
         raise invalid("IssueComment", "data", "Body cannot be blank")
     check_length("IssueComment", body)
