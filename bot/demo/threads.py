@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.demo.people import People
+from bot.demo.marks import Marks
 from bot.demo.records import (
-    CONTENTS,
     MAX_BODY,
     App,
     Comment,
-    Content,
     Issue,
-    Label,
-    Reaction,
     Repository,
-    Review,
-    ReviewComment,
     User,
 )
 from bot.demo.refusal import Refused, invalid, not_found
@@ -24,24 +18,8 @@ from bot.demo.shapes import thread as shape
 from bot.demo.state import RepositoryLike, UserLike
 from bot.model.role import Role
 
-#: what can be reacted to
-Reacted = Issue | Comment | Review | ReviewComment
 
-
-def thread_of(row: Reacted) -> Issue:
-    """The thread that something reacted to is in."""
-    match row:
-        case Comment():
-            return row.issue
-        case Review():
-            return row.pull.issue
-        case ReviewComment():
-            return row.thread.pull.issue
-        case _:
-            return row
-
-
-class Threads(People):
+class Threads(Marks):
     """Actions in threads. `app` is given where an App acts with its own token: then its permissions were checked."""
 
     def issue(self, repo: RepositoryLike, number: int) -> Issue:
@@ -51,13 +29,14 @@ class Threads(People):
             raise Refused(410, "Issues has been disabled in this repository.")
         if number in found.gone:
             raise Refused(410, "This issue was deleted")
-        if (now := found.moved.get(number)) is not None:
-            # by number, as redirects are: names may change again
-            to = f"{self.api_url}/repositories/{now.repository.id}/issues/{now.number}"
-            raise Refused(301, "Moved Permanently", headers={"Location": to}, url=to)
         if number not in found.issues:
             raise not_found()
         return found.issues[number]
+
+    def moved_to(self, repo: Repository, number: int) -> str:
+        """The REST address of a transferred issue, by number as redirects are: names may change again."""
+        now = repo.moved[number]
+        return f"{self.api_url}/repositories/{now.repository.id}/issues/{now.number}"
 
     def comments(self, repo: RepositoryLike, number: int) -> list[Comment]:
         """All comments of a thread, oldest first."""
@@ -232,36 +211,6 @@ class Threads(People):
         row.minimized = reason
         self.changed("comment", row.issue.repository, row.issue.number, row.id)
         return row
-
-    def react(self, row: Reacted, who: UserLike, content: Content) -> tuple[Reaction, bool]:
-        """A reaction, and whether it is new: the same one twice stays one. GitHub sends no webhook for this."""
-        if content not in CONTENTS:
-            raise invalid("Reaction", "content", f"{content} is not a reaction", "invalid")
-        actor = self.user(who)
-        for known in row.reactions:
-            if known.user is actor and known.content == content:
-                return known, False
-        made = Reaction(self.next_id("reaction"), actor, content, self.now())
-        row.reactions.append(made)
-        self._reacted(row)
-        return made, True
-
-    def unreact(self, row: Reacted, reaction_id: int) -> None:
-        """Take a reaction away. Raises 404."""
-        kept = [known for known in row.reactions if known.id != reaction_id]
-        if len(kept) == len(row.reactions):
-            raise not_found()
-        row.reactions[:] = kept
-        self._reacted(row)
-
-    def _reacted(self, row: Reacted) -> None:
-        thread = thread_of(row)
-        self.changed("reaction", thread.repository, thread.number, row.id if isinstance(row, Comment) else None)
-
-    def label(self, repo: RepositoryLike, name: str) -> Label:
-        """A repository's label, made if it is new."""
-        found = self.repository(repo)
-        return found.labels.setdefault(name.lower(), Label(self.next_id("label"), name))
 
     def set_labels(self, repo: RepositoryLike, number: int, who: UserLike, names: list[str]) -> Issue:
         """Make these the issue's labels: one event for each that comes or goes."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from bot.demo.marks import Reacted, thread_of
 from bot.demo.records import Content, Issue
 from bot.demo.refusal import Refused, malformed
 from bot.demo.rest import review_comments
@@ -15,7 +16,6 @@ from bot.demo.rest.call import Call, Endpoint, Reply
 from bot.demo.rest.paging import page
 from bot.demo.rest.threads import comment_of, find
 from bot.demo.shapes import thread as shape
-from bot.demo.threads import Reacted, thread_of
 
 Subject = Callable[[Call, str], Reacted]
 

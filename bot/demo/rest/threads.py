@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from bot.demo.markdown import render
 from bot.demo.records import Comment, Issue, Repository
-from bot.demo.refusal import malformed, not_found
+from bot.demo.refusal import Refused, malformed, not_found
 from bot.demo.rest.call import Call, Reply
 from bot.demo.rest.paging import page
 from bot.demo.shapes import thread as shape
@@ -76,7 +76,15 @@ async def create_issue(call: Call) -> Reply:
 def find(call: Call, level: str = "read") -> Issue:
     """The issue in the path."""
     repo = call.repository("issues", "write" if level == "write" else "read")
-    return call.world.issue(repo, call.number("issue_number"))
+    number = call.number("issue_number")
+    if number not in repo.moved:
+        return call.world.issue(repo, number)
+    # of a transferred issue GitHub describes a redirect for itself and its labels only
+    rest = call.path.partition(f"/issues/{number}")[2]
+    if rest and not rest.startswith("/labels"):
+        raise not_found()
+    to = call.world.moved_to(repo, number) + rest
+    raise Refused(301, "Moved Permanently", headers={"Location": to}, url=to)
 
 
 async def get_issue(call: Call) -> Reply:
