@@ -20,12 +20,7 @@ async def ask(made: Scene, bot: httpx.AsyncClient) -> None:
     mine = made.path(f"/pulls/comments/{said['id']}")
     await bot.get(there)
     await bot.patch(mine, json={"body": "Because nothing is nothing."})
-    since: dict[str, str | int] = {
-        "since": "2025-01-01T00:00:00Z",
-        "sort": "updated",
-        "direction": "desc",
-        "per_page": 5,
-    }
+    since = {"since": "2025-01-01T00:00:00Z", "sort": "updated", "direction": "desc"}
     await bot.get(f"{here}/comments", params=since)
     reaction = (await bot.post(f"{there}/reactions", json={"content": "eyes"})).json()
     await bot.post(f"{there}/reactions", json={"content": "eyes"})

@@ -142,9 +142,8 @@ async def test_reactions_to_a_review(tmp_path: Path) -> None:
     subject = node_id("PullRequestReview", review.id)
     async with made.as_installation(pull_requests="write") as bot:
         for _ in range(2):
-            assert (await _mutate(bot, made, subject, "EYES"))["data"] == {
-                "addReaction": {"reaction": {"content": "EYES"}}
-            }
+            answer = await _mutate(bot, made, subject, "EYES")
+            assert answer["data"] == {"addReaction": {"reaction": {"content": "EYES"}}}
         assert (await _mutate(bot, made, "nothing", "EYES"))["errors"][0]["type"] == "NOT_FOUND"
         assert (await _mutate(bot, made, subject, "eyes"))["data"] is None
     assert [(one.content, one.user) for one in review.reactions] == [("eyes", made.app.bot)]
