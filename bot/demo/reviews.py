@@ -50,7 +50,7 @@ class Reviews(Pulls):
         Source: https://docs.github.com/en/rest/pulls/reviews#create-a-review-for-a-pull-request
         """
         row, who = self.pull(repo, number), self.user(author)
-        self.require(row.repository, who, Role.READ)
+        self._may_say(row.issue, who, app)
         if state in {"APPROVED", "CHANGES_REQUESTED"} and who is row.issue.author:
             verb = "approve" if state == "APPROVED" else "request changes on"
             raise Refused(422, "Unprocessable Entity", [f"Can not {verb} your own pull request"])
@@ -80,7 +80,7 @@ class Reviews(Pulls):
         """A further message in a review thread. Raises 404."""
         first, who = self.review_comment(comment_id), self.user(author)
         row = first.thread.pull
-        self.require(row.repository, who, Role.READ)
+        self._may_say(row.issue, who, app)
         if not body.strip():
             raise invalid("PullRequestReviewComment", "body", "body can't be blank", "missing_field")
         now = self.now()

@@ -134,9 +134,7 @@ class Threads(Marks):
     ) -> Comment:
         """A new comment."""
         row, who = self.issue(repo, number), self.user(author)
-        self.require(row.repository, who, Role.READ)
-        if row.locked and not (app is None and self.role(row.repository, who).at_least(Role.WRITE)):
-            raise Refused(403, "Unable to create comment because issue is locked.")
+        self._may_say(row, who, app)
         check_body(body)
         now = self.now()
         made = Comment(self.next_id("comment"), row, who, body, now, now, app)
@@ -225,6 +223,12 @@ class Threads(Marks):
                     told = shape.label(self.addresses, row.repository, entry)
                     self._issue_event(action, row, actor, label=told)
         return row
+
+    def _may_say(self, row: Issue, who: User, app: App | None) -> None:
+        """Raise 403 in a locked thread for all but its writers; for Apps too, whatever they may do."""
+        self.require(row.repository, who, Role.READ)
+        if row.locked and not (app is None and self.role(row.repository, who).at_least(Role.WRITE)):
+            raise Refused(403, "Unable to create comment because issue is locked.")
 
     def _may_edit(self, repo: Repository, author: User, editor: User) -> None:
         if editor is not author:

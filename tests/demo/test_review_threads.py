@@ -73,6 +73,40 @@ async def test_edits_of_review_comments(tmp_path: Path) -> None:
     assert (gone["comment"]["id"], gone["sender"]["login"]) == (comment.id, "bot[bot]")
 
 
+async def test_a_locked_pull_request(tmp_path: Path) -> None:
+    """Writers go on; the App is refused in its reviews as in the conversation."""
+    made = scene(tmp_path)
+    pull = reviewed(made)
+    made.world.lock(made.repo, pull.number, "meg", "resolved")
+    here, first = made.path(f"/pulls/{pull.number}"), pull.review_threads[0].comments[0]
+    async with made.as_installation() as bot:
+        for path, said in (
+            (f"{here}/comments/{first.id}/replies", {"body": "x"}),
+            (f"{here}/reviews", {"body": "x", "event": "COMMENT"}),
+            (made.path(f"/issues/{pull.number}/comments"), {"body": "x"}),
+        ):
+            answer = await bot.post(path, json=said)
+            assert (answer.status_code, answer.json()["message"]) == (
+                403, "Unable to create comment because issue is locked.",
+            )  # fmt: skip
+    made.world.reply(first.id, "meg", "Still here.")
+    with pytest.raises(Refused):
+        made.world.reply(first.id, "sam", "Me too.")
+    assert [action for action, _ in told(made, "pull_request")] == ["opened", "locked"]
+
+
+def test_a_branch_that_is_taken_away(tmp_path: Path) -> None:
+    """Its pull request is closed by whoever did it, without a role here too."""
+    made = scene(tmp_path)
+    fork = made.world.fork(made.repo, "sam")
+    made.world.write_file(fork, "a", "b", "sam", branch="x")
+    pull = made.world.open_pull(made.repo, "sam", "From afar", head="sam:x")
+    made.world.delete_branch(fork, "x", "sam")
+    assert (pull.issue.state, pull.issue.closed_by) == ("closed", made.world.user("sam"))
+    action, payload = told(made, "pull_request")[-1]
+    assert (action, payload["sender"]["login"]) == ("closed", "sam")
+
+
 async def test_newest_review_comments_first(tmp_path: Path) -> None:
     """The direction counts beside `sort` only."""
     made = scene(tmp_path)
