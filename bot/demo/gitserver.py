@@ -16,9 +16,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from bot.demo.access import Seen
 from bot.demo.faults import ReplyLost
 from bot.demo.git import ZERO, environment
-from bot.demo.records import Repository, Seen, User
+from bot.demo.records import Repository, User
 from bot.demo.refusal import Refused
 from bot.demo.rest.call import Viewer, authenticate
 from bot.demo.world import World, covers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from bot.demo.comparison import merge_base
 from bot.demo.git import ZERO, GitRepository
 from bot.demo.records import Push, Repository, User
 from bot.demo.refusal import Refused, invalid, not_found
@@ -46,19 +47,25 @@ class People(State):
         git.commit(branch, files or {"README.md": f"# {name}\n"}, (who.name, self._email(who)), "First commit", now)
         return made
 
-    def rename_repository(self, repo: RepositoryLike, name: str) -> None:
-        """The old name redirects (301) until another repository takes it."""
+    def rename_repository(self, repo: RepositoryLike, name: str, who: UserLike | None = None) -> None:
+        """The old name redirects (301) until another repository takes it. Nobody named: the owner does it."""
         found = self.repository(repo)
         old = found.name
         self.former_names[found.full_name.lower()] = found.id
         found.name = name
         changes = {"repository": {"name": {"from": old}}}
-        self.emit("repository", "renamed", found, found.owner, changes=changes)
+        self.emit("repository", "renamed", found, self._admin(found, who), changes=changes)
 
-    def delete_repository(self, repo: RepositoryLike) -> None:
+    def _admin(self, repo: Repository, who: UserLike | None) -> User:
+        """Whoever administers a repository. Raises 403 for others."""
+        actor = repo.owner if who is None else self.user(who)
+        self.require(repo, actor, Role.ADMIN)
+        return actor
+
+    def delete_repository(self, repo: RepositoryLike, who: UserLike | None = None) -> None:
         """Gone, with its threads."""
         found = self.repository(repo)
-        self.emit("repository", "deleted", found, found.owner)
+        self.emit("repository", "deleted", found, self._admin(found, who))
         for issue in found.issues.values():
             for comment in issue.comments:
                 self.comments_by_id.pop(comment.id, None)
@@ -125,6 +132,7 @@ class People(State):
         """A ref moved: remember when, and send `push`."""
         repo.pushed_at = repo.updated_at = self.now()
         html = page(self.addresses, repo)
+        forced = ZERO not in (before, after) and merge_base(repo.git, before, after) != before
         rows = [] if after == ZERO else [self._pushed_commit(repo, sha) for sha in repo.git.log(after, before)[-20:]]
         if ref == f"refs/heads/{repo.default_branch}":
             for row in rows:
@@ -133,7 +141,7 @@ class People(State):
         person = {"name": who.login, "email": self._email(who)}
         self.emit(
             "push", None, repo, who, ref=ref, before=before, after=after, created=before == ZERO,
-            deleted=after == ZERO, forced=False, base_ref=None, compare=f"{html}/compare/{before[:12]}...{after[:12]}",
+            deleted=after == ZERO, forced=forced, base_ref=None, compare=f"{html}/compare/{before[:12]}...{after[:12]}",
             commits=rows, head_commit=rows[-1] if rows else None, pusher=person,
         )  # fmt: skip
         self.changed("push", repo)

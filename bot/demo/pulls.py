@@ -171,7 +171,12 @@ class Pulls(Threads):
                 continue
             if row.head_repository is repo and row.head == branch:
                 if after == ZERO:
-                    self.set_state(row.repository, row.number, row.repository.owner, "closed")
+                    # whoever took the branch away closed it, with or without a role here
+                    now = self.now()
+                    row.issue.state, row.issue.closed_at, row.issue.closed_by, row.issue.updated_at = (
+                        "closed", now, who, now,
+                    )  # fmt: skip
+                    self._issue_event("closed", row.issue, who)
                 elif row.head_sha != after:
                     self._follow(row)
                     row.issue.updated_at = self.now()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -100,6 +99,10 @@ class Repository:
     pushes: list[Push] = field(default_factory=list)
     #: numbers of deleted issues, which answer 410
     gone: set[int] = field(default_factory=set)
+    #: where transferred issues went, by their number here: they answer 301
+    moved: dict[int, Issue] = field(default_factory=dict)
+    #: read only
+    archived: bool = False
 
     @property
     def full_name(self) -> str:
@@ -187,6 +190,7 @@ class Review:
     commit_id: str
     submitted_at: datetime
     app: App | None = None
+    reactions: list[Reaction] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -229,11 +233,26 @@ class ReviewComment:
     reactions: list[Reaction] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a check says about lines of a file; `level` is notice, warning or failure."""
+
+    path: str
+    start_line: int
+    end_line: int
+    level: str
+    message: str
+    title: str | None = None
+    details: str | None = None
+    start_column: int | None = None
+    end_column: int | None = None
+
+
 @dataclass(slots=True, eq=False)
 class Check:
     """A check run of a commit; `log` is what its run of GitHub Actions printed, None for a check of another App.
 
-    `run_id` is that of the workflow run which it is a part of.
+    `run_id` is that of the workflow run which it is a part of, `suite_id` that of all checks of its App and commit.
     """
 
     id: int
@@ -249,6 +268,11 @@ class Check:
     log: str | None = None
     run_id: int | None = None
     app: App | None = None
+    suite_id: int = 0
+    external_id: str = ""
+    details_url: str | None = None
+    text: str | None = None
+    annotations: list[Annotation] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -286,32 +310,3 @@ class Installation:
         if repository.owner is not self.account:
             return False
         return self.repository_ids is None or repository.id in self.repository_ids
-
-
-@dataclass(slots=True, eq=False)
-class Token:
-    """A bearer token: of an installation (narrowed to repositories and permissions) or of a person."""
-
-    value: str
-    expires_at: datetime | None
-    installation: Installation | None = None
-    repository_ids: frozenset[int] | None = None
-    permissions: Mapping[str, str] = field(default_factory=dict)
-    user: User | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One request as the look-alike saw it, for tests that count reads and look at what tokens may do.
-
-    `kind` is `anonymous`, `app`, `installation`, `user` or `git`; `path` is without the `/api/v3` prefix.
-    """
-
-    method: str
-    path: str
-    query: str
-    status: int
-    kind: str
-    permissions: Mapping[str, str]
-    repository_ids: frozenset[int] | None
-    user_agent: str = ""

@@ -50,7 +50,7 @@ class Reviews(Pulls):
         Source: https://docs.github.com/en/rest/pulls/reviews#create-a-review-for-a-pull-request
         """
         row, who = self.pull(repo, number), self.user(author)
-        self.require(row.repository, who, Role.READ)
+        self._may_say(row.issue, who, app)
         if state in {"APPROVED", "CHANGES_REQUESTED"} and who is row.issue.author:
             verb = "approve" if state == "APPROVED" else "request changes on"
             raise Refused(422, "Unprocessable Entity", [f"Can not {verb} your own pull request"])
@@ -69,29 +69,75 @@ class Reviews(Pulls):
             )
             row.review_threads.append(thread)
             self._say(thread, made, remark.body, hunk)
-        self._review_event(
-            "pull_request_review", "submitted", row, made.author, review=shape.review(self.addresses, made)
-        )
+        self._reviewed("submitted", made, made.author)
         for thread in row.review_threads:
             for comment in thread.comments:
                 if comment.review is made:
                     self._comment_made(comment)
-        self.changed("issue", row.repository, row.number)
         return made
 
     def reply(self, comment_id: int, author: UserLike, body: str, *, app: App | None = None) -> ReviewComment:
         """A further message in a review thread. Raises 404."""
         first, who = self.review_comment(comment_id), self.user(author)
         row = first.thread.pull
-        self.require(row.repository, who, Role.READ)
+        self._may_say(row.issue, who, app)
         if not body.strip():
             raise invalid("PullRequestReviewComment", "body", "body can't be blank", "missing_field")
         now = self.now()
         review = Review(self.next_id("review"), row, who, "", "COMMENTED", row.head_sha, now, app)
         row.reviews.append(review)
         made = self._say(first.thread, review, body, first.hunk)
+        # GitHub makes a review of every reply, and tells of it
+        self._reviewed("submitted", review, who)
         self._comment_made(made)
         return made
+
+    def edit_review(self, review: Review, editor: UserLike, body: str) -> Review:
+        """Change a review's own text, or empty it (its author or a writer may)."""
+        row, who = review.pull, self.user(editor)
+        self._may_edit(row.repository, review.author, who)
+        check_length("PullRequestReview", body)
+        if body != review.body:
+            changes = {"body": {"from": review.body}}
+            review.body = body
+            self._reviewed("edited", review, who, changes=changes)
+        return review
+
+    def dismiss(self, review: Review, who: UserLike) -> Review:
+        """Let a verdict count no longer. Raises 422 for a review without one.
+
+        Source: https://docs.github.com/en/rest/pulls/reviews#dismiss-a-review-for-a-pull-request
+        """
+        actor = self.user(who)
+        self.require(review.pull.repository, actor, Role.WRITE)
+        if review.state not in {"APPROVED", "CHANGES_REQUESTED"}:
+            raise Refused(422, "Unprocessable Entity", ["Can not dismiss a commented pull request review"])
+        review.state = "DISMISSED"
+        self._reviewed("dismissed", review, actor)
+        return review
+
+    def edit_review_comment(self, comment_id: int, editor: UserLike, body: str) -> ReviewComment:
+        """Change a review comment's text (its author or a writer may)."""
+        row, who = self.review_comment(comment_id), self.user(editor)
+        self._may_edit(row.thread.pull.repository, row.author, who)
+        check_length("PullRequestReviewComment", body)
+        if body != row.body:
+            changes = {"body": {"from": row.body}}
+            row.body, row.updated_at = body, self.now()
+            self._said("edited", row, who, changes=changes)
+        return row
+
+    def delete_review_comment(self, comment_id: int, who: UserLike | None = None) -> None:
+        """Take a review comment away (its author or a writer may; nobody named: its author)."""
+        row = self.review_comment(comment_id)
+        actor = row.author if who is None else self.user(who)
+        thread = row.thread
+        self._may_edit(thread.pull.repository, row.author, actor)
+        told = shape.comment(self.addresses, row)
+        thread.comments.remove(row)
+        if not thread.comments:
+            thread.pull.review_threads.remove(thread)
+        self._review_event("pull_request_review_comment", "deleted", thread.pull, actor, comment=told)
 
     def resolve(self, thread: ReviewThread, who: UserLike, *, resolved: bool = True) -> None:
         """Call a thread settled, or take that back. The author of the pull request or a writer may."""
@@ -136,11 +182,31 @@ class Reviews(Pulls):
             raise Refused(422, "Unprocessable Entity", ["Line could not be resolved"])
         return hunk
 
+    def _follow(self, row: Pull) -> None:
+        """Threads whose line the new diff does not show as it was are outdated from now on."""
+        super()._follow(row)
+        lines = [thread for thread in row.review_threads if thread.line is not None and thread.comments]
+        if not lines:
+            return
+        patches = {file.change.path: file.patch for file in files(row.repository.git, row.base_sha, row.head_sha)}
+        for thread in lines:
+            assert thread.line is not None
+            now = hunk_to(patches.get(thread.path, ""), thread.line, thread.side)
+            thread.outdated = now is None or now.split("\n")[-1] != thread.comments[0].hunk.split("\n")[-1]
+
     def _comment_made(self, made: ReviewComment) -> None:
-        row, told = made.thread.pull, shape.comment(self.addresses, made)
-        self._review_event("pull_request_review_comment", "created", row, made.author, comment=told)
+        self._said("created", made, made.author)
+
+    def _said(self, action: str, row: ReviewComment, sender: UserLike, **fields: Any) -> None:
+        told = shape.comment(self.addresses, row)
+        self._review_event("pull_request_review_comment", action, row.thread.pull, sender, comment=told, **fields)
+
+    def _reviewed(self, action: str, row: Review, sender: UserLike, **fields: Any) -> None:
+        told = shape.webhook_review(self.addresses, row)
+        self._review_event("pull_request_review", action, row.pull, sender, review=told, **fields)
 
     def _review_event(self, event: str, action: str, row: Pull, sender: UserLike, **fields: Any) -> None:
         if self.listening(event, row.repository):
             told = pull_shape.simple_pull(self.addresses, row)
             self.emit(event, action, row.repository, self.user(sender), pull_request=told, **fields)
+        self.changed("issue", row.repository, row.number)

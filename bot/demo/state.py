@@ -10,10 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from bot.demo.access import Seen, Token
 from bot.demo.deliveries import Attempt, Delivery
 from bot.demo.faults import Faults
 from bot.demo.feed import Change, Feed, Subscription
-from bot.demo.records import App, Comment, Installation, Repository, Seen, Token, User
+from bot.demo.records import App, Comment, Installation, Repository, User
 from bot.demo.refusal import not_found
 from bot.demo.shapes.account import organization, user
 from bot.demo.shapes.app import installation
@@ -25,7 +26,8 @@ from bot.model.clock import Clock, SystemClock
 #: where each sort of number starts; comments lie beyond 32 bits as they do on GitHub
 _FIRST = {"user": 1001, "repository": 52_001, "issue": 2_100_000_001, "comment": 4_300_000_001, "label": 301,
           "reaction": 90_001, "app": 701, "installation": 8_001, "attempt": 12_000_000_001, "pull": 1_900_000_001,
-          "review": 3_100_000_001, "check": 41_000_000_001, "workflow_run": 14_000_000_001}  # fmt: skip
+          "review": 3_100_000_001, "check": 41_000_000_001, "workflow_run": 14_000_000_001,
+          "suite": 31_000_000_001, "push": 1}  # fmt: skip
 
 #: the permission that an App needs before it is sent an event
 _PERMISSION = {
@@ -38,6 +40,7 @@ _PERMISSION = {
     "pull_request_review_comment": "pull_requests",
     "pull_request_review_thread": "pull_requests",
     "check_run": "checks",
+    "check_suite": "checks",
 }
 
 RepositoryLike = Repository | str
@@ -171,9 +174,18 @@ class State:
             and row.holds(repo)
         ]
 
-    def emit(self, event: str, action: str | None, repo: Repository, sender: User, **fields: Any) -> None:
-        """Send an event to every App that listens."""
-        for row in self.listening(event, repo):
+    def emit(
+        self,
+        event: str,
+        action: str | None,
+        repo: Repository,
+        sender: User,
+        *,
+        to: list[Installation] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Send an event to every App that listens, or to those given."""
+        for row in self.listening(event, repo) if to is None else to:
             at = self.addresses
             payload: JSON = {} if action is None else {"action": action}
             payload |= fields

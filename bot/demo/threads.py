@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.demo.people import People
-from bot.demo.records import CONTENTS, MAX_BODY, App, Comment, Content, Issue, Label, Reaction, Repository, User
+from bot.demo.marks import Marks
+from bot.demo.records import (
+    MAX_BODY,
+    App,
+    Comment,
+    Issue,
+    Repository,
+    User,
+)
 from bot.demo.refusal import Refused, invalid, not_found
 from bot.demo.shapes import thread as shape
 from bot.demo.state import RepositoryLike, UserLike
 from bot.model.role import Role
 
 
-class Threads(People):
+class Threads(Marks):
     """Actions in threads. `app` is given where an App acts with its own token: then its permissions were checked."""
 
     def issue(self, repo: RepositoryLike, number: int) -> Issue:
@@ -25,6 +32,11 @@ class Threads(People):
         if number not in found.issues:
             raise not_found()
         return found.issues[number]
+
+    def moved_to(self, repo: Repository, number: int) -> str:
+        """The REST address of a transferred issue, by number as redirects are: names may change again."""
+        now = repo.moved[number]
+        return f"{self.api_url}/repositories/{now.repository.id}/issues/{now.number}"
 
     def comments(self, repo: RepositoryLike, number: int) -> list[Comment]:
         """All comments of a thread, oldest first."""
@@ -122,10 +134,8 @@ class Threads(People):
     ) -> Comment:
         """A new comment."""
         row, who = self.issue(repo, number), self.user(author)
-        self.require(row.repository, who, Role.READ)
-        if row.locked and not (app is None and self.role(row.repository, who).at_least(Role.WRITE)):
-            raise Refused(403, "Unable to create comment because issue is locked.")
-        _check_body(body)
+        self._may_say(row, who, app)
+        check_body(body)
         now = self.now()
         made = Comment(self.next_id("comment"), row, who, body, now, now, app)
         row.comments.append(made)
@@ -135,15 +145,26 @@ class Threads(People):
         return made
 
     def edit_comment(self, comment_id: int, editor: UserLike, body: str) -> Comment:
-        """Change a comment's text (its author or a writer may)."""
+        """Change a comment's text (its author or a writer may). Emptying it is for people, on the page: see REST."""
         row, who = self.find_comment(comment_id), self.user(editor)
         self._may_edit(row.issue.repository, row.author, who)
-        _check_body(body)
+        check_length("IssueComment", body)
         if body != row.body:
             changes = {"body": {"from": row.body}}
             row.body, row.updated_at = body, self.now()
             self._comment_event("edited", row, who, changes=changes)
         return row
+
+    def tick(self, comment_id: int, who: UserLike, option: str, *, ticked: bool = True) -> Comment:
+        """Click the box before an option of a task list, which is an edit. Raises 404 where there is none."""
+        row = self.find_comment(comment_id)
+        old, new = ("[ ]", "[x]") if ticked else ("[x]", "[ ]")
+        lines = row.body.split("\n")
+        for index, line in enumerate(lines):
+            if line.lstrip().startswith(f"- {old} {option}"):
+                lines[index] = line.replace(old, new, 1)
+                return self.edit_comment(comment_id, who, "\n".join(lines))
+        raise not_found()
 
     def delete_comment(self, comment_id: int, who: UserLike | None = None) -> None:
         """Take a comment away (its author or a writer may; nobody named: its author)."""
@@ -189,36 +210,6 @@ class Threads(People):
         self.changed("comment", row.issue.repository, row.issue.number, row.id)
         return row
 
-    def react(self, row: Issue | Comment, who: UserLike, content: Content) -> tuple[Reaction, bool]:
-        """A reaction, and whether it is new: the same one twice stays one. GitHub sends no webhook for this."""
-        if content not in CONTENTS:
-            raise invalid("Reaction", "content", f"{content} is not a reaction", "invalid")
-        actor = self.user(who)
-        for known in row.reactions:
-            if known.user is actor and known.content == content:
-                return known, False
-        made = Reaction(self.next_id("reaction"), actor, content, self.now())
-        row.reactions.append(made)
-        self._reacted(row)
-        return made, True
-
-    def unreact(self, row: Issue | Comment, reaction_id: int) -> None:
-        """Take a reaction away. Raises 404."""
-        kept = [known for known in row.reactions if known.id != reaction_id]
-        if len(kept) == len(row.reactions):
-            raise not_found()
-        row.reactions[:] = kept
-        self._reacted(row)
-
-    def _reacted(self, row: Issue | Comment) -> None:
-        thread = row if isinstance(row, Issue) else row.issue
-        self.changed("reaction", thread.repository, thread.number, None if isinstance(row, Issue) else row.id)
-
-    def label(self, repo: RepositoryLike, name: str) -> Label:
-        """A repository's label, made if it is new."""
-        found = self.repository(repo)
-        return found.labels.setdefault(name.lower(), Label(self.next_id("label"), name))
-
     def set_labels(self, repo: RepositoryLike, number: int, who: UserLike, names: list[str]) -> Issue:
         """Make these the issue's labels: one event for each that comes or goes."""
         row, actor = self.issue(repo, number), self.user(who)
@@ -232,6 +223,12 @@ class Threads(People):
                     told = shape.label(self.addresses, row.repository, entry)
                     self._issue_event(action, row, actor, label=told)
         return row
+
+    def _may_say(self, row: Issue, who: User, app: App | None) -> None:
+        """Raise 403 in a locked thread for all but its writers; for Apps too, whatever they may do."""
+        self.require(row.repository, who, Role.READ)
+        if row.locked and not (app is None and self.role(row.repository, who).at_least(Role.WRITE)):
+            raise Refused(403, "Unable to create comment because issue is locked.")
 
     def _may_edit(self, repo: Repository, author: User, editor: User) -> None:
         if editor is not author:
@@ -251,7 +248,8 @@ class Threads(People):
         self.changed("comment", repo, row.issue.number, row.id)
 
 
-def _check_body(body: str) -> None:
+def check_body(body: str) -> None:
+    """Raise 422 for a comment that says nothing, or is too long."""
     if not body.strip():
         raise invalid("IssueComment", "data", "Body cannot be blank")
     check_length("IssueComment", body)

@@ -6,10 +6,12 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from bot.demo.access import Token
 from bot.demo.assignees import Assignees
 from bot.demo.checks import Checks
 from bot.demo.keys import new_key, public_part
-from bot.demo.records import App, Installation, Repository, Token
+from bot.demo.moves import Moves
+from bot.demo.records import App, Installation, Repository
 from bot.demo.refusal import Refused
 from bot.demo.shapes.repository import brief
 from bot.demo.state import RepositoryLike, UserLike
@@ -22,14 +24,17 @@ PERMISSIONS = {
     "contents": "read",
     "issues": "write",
     "pull_requests": "write",
-    "checks": "read",
+    "checks": "write",
     "actions": "read",
 }
-EVENTS = ("issues", "issue_comment", "push")
+EVENTS = (
+    "issues", "issue_comment", "pull_request", "pull_request_review", "pull_request_review_comment",
+    "check_run", "check_suite", "push", "repository",
+)  # fmt: skip
 _RANK = {"read": 1, "write": 2, "admin": 3}
 
 
-class World(Assignees, Checks):
+class World(Assignees, Checks, Moves):
     """A small GitHub in memory, with real git repositories on disk."""
 
     def add_app(
@@ -78,6 +83,20 @@ class World(Assignees, Checks):
         """The account's owner stops the App for a while, or lets it go on."""
         row.suspended_at, row.suspended_by = (self.now(), row.account) if suspended else (None, None)
         self.emit_installation("installation", "suspend" if suspended else "unsuspend", row, row.account)
+
+    def grant(self, row: Installation, permissions: Mapping[str, str]) -> None:
+        """What the installation may do from now on, `metadata` always.
+
+        More than before is what the account's owner accepted, and told; less takes effect at once and in silence.
+        Source: https://docs.github.com/en/apps/maintaining-github-apps/modifying-a-github-app-registration#changing-the-permissions-of-a-github-app
+        """
+        before, row.permissions = row.permissions, {"metadata": "read", **permissions}
+        row.updated_at = self.now()
+        if any(not covers(before, name, level) for name, level in row.permissions.items()):
+            rows = [brief(repo) for repo in self.installed(row)]
+            self.emit_installation(
+                "installation", "new_permissions_accepted", row, row.account, repositories=rows, requester=None
+            )
 
     def choose(self, row: Installation, repositories: Iterable[RepositoryLike]) -> None:
         """Change for which repositories the App is installed."""

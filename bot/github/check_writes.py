@@ -45,9 +45,9 @@ class CheckWrites:
         conclusion: str | None = None,
         annotations: Sequence[Annotation] = (),
     ) -> int:
-        """A new check run of a commit; returns its number. `status` is queued, in_progress or completed.
+        """A new check run of a commit; returns its number. `status` is queued or in_progress.
 
-        With a `conclusion` GitHub takes it as completed, whatever `status` says. More than fifty annotations take
+        With a `conclusion` it is completed, whatever `status` says. More than fifty annotations take
         further requests: after `Unsure`, `own_check_runs` tells whether it was made and how many it has.
         """
         json = _fields(status, title, summary, details_url, started_at, conclusion, annotations)

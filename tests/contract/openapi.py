@@ -29,13 +29,50 @@ _RAW = frozenset({"application/vnd.github.raw+json", "application/vnd.github.dif
 Json = Any
 
 
+def _component(kind: str, name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _query(name: str) -> dict[str, Json]:
+    return {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
+
+
+#: GETs as GitHub's pages describe them, in schemas of the structure; a structure made anew has them itself. Sources:
+#: https://docs.github.com/en/rest/apps/apps#get-an-installation-for-the-authenticated-app,
+#: https://docs.github.com/en/rest/commits/commits#list-commits
+_FURTHER: dict[str, dict[str, Json]] = {
+    "/app/installations/{installation_id}": {
+        "parameters": [_component("parameters", "installation-id")],
+        "responses": {
+            "200": {"content": {"application/json": {"schema": _component("schemas", "installation")}}},
+            "404": {"content": {"application/json": {"schema": _component("schemas", "basic-error")}}},
+        },
+    },
+    "/repos/{owner}/{repo}/commits": {
+        "parameters": [
+            *(_component("parameters", name) for name in ("owner", "repo", "per-page", "page")),
+            *map(_query, ("sha", "path", "author", "committer", "since", "until")),
+        ],
+        "responses": {
+            "200": {
+                "content": {"application/json": {"schema": {"type": "array", "items": _component("schemas", "commit")}}}
+            },
+            **{
+                status: {"content": {"application/json": {"schema": _component("schemas", "basic-error")}}}
+                for status in ("400", "404", "409", "500")
+            },
+        },
+    },
+}
+
+
 class Undocumented(AssertionError):
     """The exchange is not what GitHub's description allows; the message says where."""
 
 
 @cache
 def document() -> dict[str, Json]:
-    """The structure, with one mend.
+    """The structure, with one mend, and two operations that it was made without.
 
     The listing of installations repeats the schema `installation` inline, in an older form that wants an account to be
     a user and an enterprise at once (`allOf`), which no account is; the component itself says `anyOf`.
@@ -43,6 +80,8 @@ def document() -> dict[str, Json]:
     loaded: dict[str, Json] = json.loads(STRUCTURE.read_text(encoding="utf-8"))
     listing = loaded["paths"]["/app/installations"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     listing["items"] = {"$ref": "#/components/schemas/installation"}
+    for template, found in _FURTHER.items():
+        loaded["paths"].setdefault(template, {}).setdefault("get", found)
     return loaded
 
 

@@ -13,7 +13,7 @@ import pytest
 from bot.demo.rest.routes import ROUTES
 from bot.demo.server import lookalike
 from bot.model.role import Role
-from tests.contract import pull_routes, write_routes
+from tests.contract import conversation_routes, pull_routes, write_routes
 from tests.contract.openapi import (
     CheckedTransport,
     Undocumented,
@@ -42,6 +42,7 @@ async def _all_routes(made: Scene) -> None:
         async with made.as_app() as app:
             await app.get("/app")
             await app.get("/app/installations")
+            await app.get(f"/app/installations/{made.installation.id}")
             await app.post(
                 f"/app/installations/{made.installation.id}/access_tokens",
                 json={"repository_ids": [made.repo.id], "permissions": {"issues": "write"}},
@@ -96,6 +97,7 @@ async def _all_routes(made: Scene) -> None:
             await bot.delete(there)
             await pull_routes.ask(made, bot)
             await write_routes.ask(made, bot)
+            await conversation_routes.ask(made, bot)
         await deliverer.settle()
 
 

@@ -106,16 +106,16 @@ class Told:
         return self.silences.get(comment_id, "")
 
 
-def scene(directory: Path, *, owner_type: str = "User") -> Scene:
-    """Make one: ana owns `ana/parser`, meg may write, sam is nobody; issue 1 is open."""
+def scene(directory: Path, *, owner_type: str = "User", owner: str = "ana") -> Scene:
+    """Make one: ana owns `ana/parser`, meg may write, sam is nobody; issue 1 is open. Or somebody else owns it."""
     clock = StillClock()
     world = World(directory, clock=clock)
-    owner = world.add_user("ana", type=owner_type)
+    account = world.add_user(owner, type=owner_type)
     for login in ("meg", "sam"):
         world.add_user(login)
-    repo = world.add_repository(owner, "parser", FILES)
+    repo = world.add_repository(account, "parser", FILES)
     world.set_role(repo, "meg", Role.WRITE)
-    app = world.add_app("bot", owner, webhook_secret="s3cret", private_key=key())
-    installation = world.install(app, owner)
+    app = world.add_app("bot", account, webhook_secret="s3cret", private_key=key())
+    installation = world.install(app, account)
     issue = world.open_issue(repo, "meg", "Crash on an empty size", "`parse_size('')` raises.")
     return Scene(world, clock, app, installation, repo, issue)

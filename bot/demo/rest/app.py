@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from bot.demo.access import Seen
 from bot.demo.faults import Fault, ReplyLost
-from bot.demo.records import Seen
 from bot.demo.refusal import Refused, not_found
 from bot.demo.rest.call import Call, Reply, Viewer, authenticate
 from bot.demo.rest.routes import find

@@ -29,6 +29,11 @@ async def list_installations(call: Call) -> Reply:
     return Reply([shape.installation(call.world.addresses, row) for row in rows], headers=headers)
 
 
+async def get_installation(call: Call) -> Reply:
+    """One installation, with what it was granted."""
+    return Reply(shape.installation(call.world.addresses, _installation(call)))
+
+
 def _installation(call: Call) -> Installation:
     row = call.world.installations.get(call.number("installation_id"))
     if row is None or row.app is not call.app():

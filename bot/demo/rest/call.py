@@ -12,8 +12,9 @@ from typing import Any, Literal, TypeVar
 
 from starlette.requests import Request
 
+from bot.demo.access import Token
 from bot.demo.keys import issuer, verify
-from bot.demo.records import App, Installation, Repository, Token, User
+from bot.demo.records import App, Installation, Repository, User
 from bot.demo.refusal import Refused, bad_credentials, malformed, no_jwt, not_found, not_integration
 from bot.demo.world import World, covers
 from bot.model.role import Role
@@ -178,6 +179,8 @@ class Call:
         repo, viewer = self.named_repository(), self.viewer
         if viewer.kind == "app":
             raise bad_credentials()
+        if repo.archived and level == "write" and viewer.kind != "anonymous":
+            raise Refused(403, "Repository was archived so is read-only.")
         if viewer.token is None:
             if repo.private:
                 raise not_found()
@@ -193,8 +196,10 @@ class Call:
         given = viewer.repository_ids
         if not viewer.installation.holds(repo) or (given is not None and repo.id not in given):
             raise not_found() if repo.private else not_integration()
-        if not covers(viewer.permissions, permission, level):
-            raise not_integration()
+        # a token cannot do more than the installation may by now
+        for granted in (viewer.permissions, viewer.installation.permissions):
+            if not covers(granted, permission, level):
+                raise not_integration()
         return repo
 
 

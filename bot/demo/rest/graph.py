@@ -14,6 +14,7 @@ from typing import Any
 from bot.demo.records import Issue, Pull, Repository, ReviewComment, ReviewThread, User
 from bot.demo.refusal import Refused
 from bot.demo.rest.call import Call, Reply
+from bot.demo.rest.graph_writes import add_reaction, refusal
 from bot.demo.rest.graphql import GraphError, Resolver, Thing, parse, select
 from bot.demo.shapes.common import stamp
 from bot.demo.shapes.thread import issue_page
@@ -27,8 +28,12 @@ async def answer(call: Call) -> Reply:
     text, variables = call.needed("query", str), call.field("variables", dict) or {}
     if call.viewer.kind == "anonymous":
         raise Refused(401, "This endpoint requires you to be authenticated.")
+    if text.lstrip().startswith("mutation"):
+        root = Thing("Mutation", {"addReaction": lambda given: add_reaction(call, given)})
+    else:
+        root = Thing("Query", {"repository": lambda given: _repository(call, given)})
     try:
-        data = select(Thing("Query", {"repository": lambda given: _repository(call, given)}), parse(text, variables))
+        data = select(root, parse(text, variables))
     except GraphError as error:
         entry: dict[str, Any] = {"message": str(error)}
         return Reply({"data": None, "errors": [{"type": error.kind, **entry} if error.kind else entry]})
@@ -41,7 +46,7 @@ def _repository(call: Call, given: Mapping[str, Any]) -> Thing:
     try:
         repo = call.repository("metadata")
     except Refused as refused:
-        raise _refusal(refused, f"Could not resolve to a Repository with the name '{name}'.") from None
+        raise refusal(refused, f"Could not resolve to a Repository with the name '{name}'.") from None
 
     def thread(permission: str, what: str) -> Resolver:
         def resolver(arguments: Mapping[str, Any]) -> Thing:
@@ -50,7 +55,7 @@ def _repository(call: Call, given: Mapping[str, Any]) -> Thing:
             try:
                 call.repository(permission)
             except Refused as refused:
-                raise _refusal(refused, words) from None
+                raise refusal(refused, words) from None
             row = repo.issues.get(number) if isinstance(number, int) else None
             if row is None or (row.pull is None) is (what == "PullRequest"):
                 raise GraphError(words, "NOT_FOUND")
@@ -60,10 +65,6 @@ def _repository(call: Call, given: Mapping[str, Any]) -> Thing:
 
     fields = {"issue": thread("issues", "Issue"), "pullRequest": thread("pull_requests", "PullRequest")}
     return Thing("Repository", {"nameWithOwner": repo.full_name, **fields})
-
-
-def _refusal(refused: Refused, words: str) -> GraphError:
-    return GraphError(words, "NOT_FOUND") if refused.status_code == 404 else GraphError(refused.message, "FORBIDDEN")
 
 
 def _thread(call: Call, row: Issue) -> Thing:

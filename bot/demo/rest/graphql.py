@@ -1,4 +1,4 @@
-"""GraphQL, as far as pull requests need it: selections, arguments, variables and inline fragments of one query.
+"""GraphQL, as far as pull requests need it: selections, arguments, variables and inline fragments of one operation.
 
 Source: https://spec.graphql.org/October2021/, https://docs.github.com/en/graphql
 """
@@ -54,7 +54,7 @@ def parse(text: str, variables: Mapping[str, Any]) -> tuple[Selection, ...]:
         if match[1]:
             words.append(match[1])
     stream = _Words(words, variables)
-    if stream.peek() == "query":
+    if stream.peek() in {"query", "mutation"}:
         stream.take()
         while stream.peek() != "{":
             stream.take()  # the declarations: types are the schema's, values are in `variables`
@@ -106,6 +106,14 @@ class _Words:
         word = self.take()
         if word == "$":
             return self._variables.get(self.take())
+        if word == "{":
+            given: dict[str, Any] = {}
+            while self.peek() != "}":
+                name = self.take()
+                self.take(":")
+                given[name] = self._value()
+            self.take("}")
+            return given
         if word.startswith('"'):
             return word[1:-1]
         return {"true": True, "false": False, "null": None}.get(word, int(word) if word.isdecimal() else word)

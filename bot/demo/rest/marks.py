@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from bot.demo.records import Comment, Content, Issue
+from bot.demo.marks import Reacted, thread_of
+from bot.demo.records import Content, Issue
 from bot.demo.refusal import Refused, malformed
+from bot.demo.rest import review_comments
 from bot.demo.rest.call import Call, Endpoint, Reply
 from bot.demo.rest.paging import page
 from bot.demo.rest.threads import comment_of, find
 from bot.demo.shapes import thread as shape
 
-Subject = Callable[[Call, str], Issue | Comment]
+Subject = Callable[[Call, str], Reacted]
 
 
 def list_reactions(subject: Subject) -> Endpoint:
@@ -24,8 +26,7 @@ def list_reactions(subject: Subject) -> Endpoint:
     async def endpoint(call: Call) -> Reply:
         row, content = subject(call, "read"), call.query("content")
         rows = [entry for entry in row.reactions if content in {None, entry.content}]
-        repo = row.repository if isinstance(row, Issue) else row.issue.repository
-        shown, headers = page(call, rows, repo)
+        shown, headers = page(call, rows, thread_of(row).repository)
         return Reply([shape.reaction(call.world.addresses, entry) for entry in shown], headers=headers)
 
     return endpoint
@@ -54,6 +55,7 @@ def delete_reaction(subject: Subject) -> Endpoint:
 
 issue_subject: Subject = find
 comment_subject: Subject = comment_of
+review_comment_subject: Subject = review_comments.comment_of
 
 
 def _labels(call: Call, row: Issue) -> Reply:

@@ -11,9 +11,11 @@ from bot.demo.git import Entry
 from bot.demo.records import Repository
 from bot.demo.refusal import Refused, not_found
 from bot.demo.rest.call import Call, Reply
+from bot.demo.rest.paging import page
 from bot.demo.shapes import account
 from bot.demo.shapes import repository as shape
 from bot.demo.shapes.common import JSON
+from bot.demo.shapes.pull import plain_commit
 from bot.model.role import Role
 
 
@@ -54,6 +56,25 @@ async def get_commit(call: Call) -> Reply:
     assert made is not None
     people = (call.world.by_email(made.author[1]), call.world.by_email(made.committer[1]))
     return Reply(shape.commit(call.world.addresses, repo, made, files, people))
+
+
+async def list_commits(call: Call) -> Reply:
+    """Commits of a branch, newest first; with `path` those that touched it."""
+    repo = call.repository("contents")
+    ref, path = call.query("sha") or repo.default_branch, call.query("path")
+    sha = await asyncio.to_thread(repo.git.resolve, ref)
+    if sha is None:
+        raise not_found()
+    limits = ["--", path] if path else []
+    listed = (await asyncio.to_thread(repo.git.run, "rev-list", sha, *limits)).decode().split()
+    shown, headers = page(call, listed, repo)
+    rows = []
+    for one in shown:
+        made = await asyncio.to_thread(repo.git.details, one)
+        assert made is not None
+        people = (call.world.by_email(made.author[1]), call.world.by_email(made.committer[1]))
+        rows.append(plain_commit(call.world.addresses, repo, made, people))
+    return Reply(rows, headers=headers)
 
 
 async def get_tree(call: Call) -> Reply:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from bot.demo.records import Review, ReviewComment, ReviewState, Side
 from bot.demo.refusal import malformed, not_found
-from bot.demo.rest.call import Call, Reply
+from bot.demo.rest.call import Call, Level, Reply
 from bot.demo.rest.paging import page
 from bot.demo.rest.pulls import find
 from bot.demo.reviews import Remark
@@ -57,9 +57,34 @@ def _remark(item: Any) -> Remark:
     return Remark(item["path"], item["body"], line, cast("Side", side), start, cast("Side | None", start_side))
 
 
-def _review(call: Call) -> Review:
+async def list_of_pull(call: Call) -> Reply:
+    """Submitted reviews of a pull request, oldest first."""
+    row = find(call)
+    shown, headers = page(call, row.reviews, row.repository)
+    return Reply([shape.review(call.world.addresses, entry) for entry in shown], headers=headers)
+
+
+async def get(call: Call) -> Reply:
+    """One review."""
+    return Reply(shape.review(call.world.addresses, _review(call)))
+
+
+async def update(call: Call) -> Reply:
+    """Change a review's own text."""
+    row, body = _review(call, "write"), call.needed("body", str)
+    return Reply(shape.review(call.world.addresses, call.world.edit_review(row, call.actor(), body)))
+
+
+async def dismiss(call: Call) -> Reply:
+    """Let a verdict count no longer."""
+    row = _review(call, "write")
+    call.needed("message", str)
+    return Reply(shape.review(call.world.addresses, call.world.dismiss(row, call.actor())))
+
+
+def _review(call: Call, level: Level = "read") -> Review:
     number = call.number("review_id")
-    found = next((one for one in find(call).reviews if one.id == number), None)
+    found = next((one for one in find(call, level).reviews if one.id == number), None)
     if found is None:
         raise not_found()
     return found

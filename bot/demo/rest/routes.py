@@ -5,13 +5,26 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from bot.demo.rest import apps, assignees, checks, graph, marks, pulls, repositories, reviews, threads
+from bot.demo.rest import (
+    apps,
+    assignees,
+    check_runs,
+    graph,
+    jobs,
+    marks,
+    pulls,
+    repositories,
+    review_comments,
+    reviews,
+    threads,
+)
 from bot.demo.rest.call import Endpoint
 
 _REPO = "/repos/{owner}/{repo}"
 _ISSUE = f"{_REPO}/issues/{{issue_number}}"
 _COMMENT = f"{_REPO}/issues/comments/{{comment_id}}"
 _PULL = f"{_REPO}/pulls/{{pull_number}}"
+_REMARK = f"{_REPO}/pulls/comments/{{comment_id}}"
 
 #: first words of REST paths, for clients that leave out `/api/v3`
 FIRST_WORDS = frozenset({"app", "graphql", "installation", "rate_limit", "repos", "repositories", "users"})
@@ -21,6 +34,7 @@ _ISSUE_REACTIONS, _COMMENT_REACTIONS = marks.issue_subject, marks.comment_subjec
 ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/app", apps.get_app),
     ("GET", "/app/installations", apps.list_installations),
+    ("GET", "/app/installations/{installation_id}", apps.get_installation),
     ("POST", "/app/installations/{installation_id}/access_tokens", apps.create_token),
     ("GET", "/app/hook/deliveries", apps.list_deliveries),
     ("GET", "/app/hook/deliveries/{delivery_id}", apps.get_delivery),
@@ -30,7 +44,12 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", _REPO, repositories.get_repository),
     ("GET", f"{_REPO}/installation", apps.get_repository_installation),
     ("GET", f"{_REPO}/collaborators/{{username}}/permission", repositories.get_permission),
-    ("GET", f"{_REPO}/commits/{{ref:path}}/check-runs", checks.list_check_runs),
+    ("GET", f"{_REPO}/commits", repositories.list_commits),
+    ("POST", f"{_REPO}/check-runs", check_runs.create),
+    ("GET", f"{_REPO}/check-runs/{{check_run_id}}", check_runs.get),
+    ("PATCH", f"{_REPO}/check-runs/{{check_run_id}}", check_runs.update),
+    ("GET", f"{_REPO}/check-runs/{{check_run_id}}/annotations", check_runs.list_annotations),
+    ("GET", f"{_REPO}/commits/{{ref:path}}/check-runs", check_runs.list_of_commit),
     ("GET", f"{_REPO}/commits/{{ref:path}}", repositories.get_commit),
     ("GET", f"{_REPO}/git/trees/{{tree_sha}}", repositories.get_tree),
     ("GET", f"{_REPO}/git/blobs/{{file_sha}}", repositories.get_blob),
@@ -44,12 +63,22 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", _PULL, pulls.get_pull),
     ("PATCH", _PULL, pulls.update_pull),
     ("GET", f"{_PULL}/files", pulls.list_files),
-    ("GET", f"{_PULL}/reviews", checks.list_reviews),
+    ("GET", f"{_PULL}/reviews", reviews.list_of_pull),
     ("POST", f"{_PULL}/reviews", reviews.create),
+    ("GET", f"{_PULL}/reviews/{{review_id}}", reviews.get),
+    ("PUT", f"{_PULL}/reviews/{{review_id}}", reviews.update),
+    ("PUT", f"{_PULL}/reviews/{{review_id}}/dismissals", reviews.dismiss),
     ("GET", f"{_PULL}/reviews/{{review_id}}/comments", reviews.list_comments),
-    ("GET", f"{_PULL}/comments", checks.list_review_comments),
-    ("GET", f"{_REPO}/actions/runs/{{run_id}}/jobs", checks.list_jobs),
-    ("GET", f"{_REPO}/actions/jobs/{{job_id}}/logs", checks.get_log),
+    ("POST", f"{_PULL}/comments/{{comment_id}}/replies", review_comments.reply),
+    ("GET", _REMARK, review_comments.get),
+    ("PATCH", _REMARK, review_comments.update),
+    ("DELETE", _REMARK, review_comments.delete),
+    ("GET", f"{_REMARK}/reactions", marks.list_reactions(marks.review_comment_subject)),
+    ("POST", f"{_REMARK}/reactions", marks.create_reaction(marks.review_comment_subject)),
+    ("DELETE", f"{_REMARK}/reactions/{{reaction_id}}", marks.delete_reaction(marks.review_comment_subject)),
+    ("GET", f"{_PULL}/comments", review_comments.list_of_pull),
+    ("GET", f"{_REPO}/actions/runs/{{run_id}}/jobs", jobs.list_jobs),
+    ("GET", f"{_REPO}/actions/jobs/{{job_id}}/logs", jobs.get_log),
     ("GET", f"{_REPO}/issues", threads.list_issues),
     ("POST", f"{_REPO}/issues", threads.create_issue),
     ("GET", f"{_REPO}/issues/comments", threads.list_repository_comments),

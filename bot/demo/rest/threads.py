@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 
 from bot.demo.markdown import render
 from bot.demo.records import Comment, Issue, Repository
-from bot.demo.refusal import malformed, not_found
+from bot.demo.refusal import Refused, malformed, not_found
 from bot.demo.rest.call import Call, Reply
 from bot.demo.rest.paging import page
 from bot.demo.shapes import thread as shape
 from bot.demo.shapes.common import JSON
+from bot.demo.threads import check_body
 
 
 def _shown(call: Call, row: Issue | Comment) -> JSON:
@@ -29,7 +30,8 @@ def _shown(call: Call, row: Issue | Comment) -> JSON:
     return out
 
 
-def _since(call: Call) -> datetime | None:
+def since(call: Call) -> datetime | None:
+    """The query parameter of that name. Raises 422."""
     if not (text := call.query("since")):
         return None
     try:
@@ -42,13 +44,13 @@ def _since(call: Call) -> datetime | None:
 async def list_issues(call: Call) -> Reply:
     """Issues of a repository, newest first."""
     repo = call.repository("issues")
-    state, since, creator = call.query("state") or "open", _since(call), call.query("creator")
+    state, after, creator = call.query("state") or "open", since(call), call.query("creator")
     labels = {name.lower() for name in (call.query("labels") or "").split(",") if name}
     rows = [
         row
         for row in repo.issues.values()
         if state in {row.state, "all"}
-        and (since is None or row.updated_at >= since)
+        and (after is None or row.updated_at >= after)
         and (creator is None or row.author.login.lower() == creator.lower())
         and labels <= {entry.name.lower() for entry in row.labels}
     ]
@@ -74,7 +76,15 @@ async def create_issue(call: Call) -> Reply:
 def find(call: Call, level: str = "read") -> Issue:
     """The issue in the path."""
     repo = call.repository("issues", "write" if level == "write" else "read")
-    return call.world.issue(repo, call.number("issue_number"))
+    number = call.number("issue_number")
+    if number not in repo.moved:
+        return call.world.issue(repo, number)
+    # of a transferred issue GitHub describes a redirect for itself and its labels only
+    rest = call.path.partition(f"/issues/{number}")[2]
+    if rest and not rest.startswith("/labels"):
+        raise not_found()
+    to = call.world.moved_to(repo, number) + rest
+    raise Refused(301, "Moved Permanently", headers={"Location": to}, url=to)
 
 
 async def get_issue(call: Call) -> Reply:
@@ -111,11 +121,11 @@ async def unlock(call: Call) -> Reply:
 
 
 def _visible(call: Call, rows: list[Comment]) -> list[Comment]:
-    since, faults = _since(call), call.world.faults
-    if since is None and not faults.lagging:
+    after, faults = since(call), call.world.faults
+    if after is None and not faults.lagging:
         return rows  # a long thread is not walked for one page
     listed = faults.listed
-    return [row for row in rows if listed(row.id) and (since is None or row.updated_at >= since)]
+    return [row for row in rows if listed(row.id) and (after is None or row.updated_at >= after)]
 
 
 async def list_comments(call: Call) -> Reply:
@@ -162,8 +172,9 @@ async def get_comment(call: Call) -> Reply:
 
 async def update_comment(call: Call) -> Reply:
     """Change its text."""
-    row = comment_of(call, "write")
-    return Reply(_shown(call, call.world.edit_comment(row.id, call.actor(), call.needed("body", str))))
+    row, body = comment_of(call, "write"), call.needed("body", str)
+    check_body(body)  # unlike on the page, a comment is not emptied here
+    return Reply(_shown(call, call.world.edit_comment(row.id, call.actor(), body)))
 
 
 async def delete_comment(call: Call) -> Reply:

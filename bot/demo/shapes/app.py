@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bot.demo.access import Token
 from bot.demo.deliveries import Attempt
-from bot.demo.records import App, Installation, Repository, Token
+from bot.demo.records import App, Installation, Repository
 from bot.demo.shapes.account import user, user_or_none
 from bot.demo.shapes.common import JSON, Addresses, node_id, stamp, stamp_or_none
 from bot.demo.shapes.repository import repository

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from urllib.parse import quote
 
-from bot.demo.records import Check, Pull, Repository
+from bot.demo.git import ZERO
+from bot.demo.records import Annotation, Check, Pull, Repository
 from bot.demo.shapes.app import integration
 from bot.demo.shapes.common import JSON, Addresses, node_id, stamp, stamp_or_none
 from bot.demo.shapes.pull import pull_url
@@ -20,10 +23,10 @@ def check_run(at: Addresses, row: Check, pulls: Sequence[Pull]) -> JSON:
         "name": row.name,
         "node_id": node_id("CheckRun", row.id),
         "head_sha": row.head_sha,
-        "external_id": "",
+        "external_id": row.external_id,
         "url": url,
         "html_url": html,
-        "details_url": html,
+        "details_url": row.details_url or html,
         "status": row.status,
         "conclusion": row.conclusion,
         "started_at": stamp(row.started_at),
@@ -31,13 +34,75 @@ def check_run(at: Addresses, row: Check, pulls: Sequence[Pull]) -> JSON:
         "output": {
             "title": row.title,
             "summary": row.summary,
-            "text": None,
-            "annotations_count": 0,
+            "text": row.text,
+            "annotations_count": len(row.annotations),
             "annotations_url": f"{url}/annotations",
         },
-        "check_suite": {"id": row.run_id or row.id},
+        "check_suite": {"id": row.suite_id},
         "app": row.app and integration(at, row.app),
         "pull_requests": [_minimal(at, pull) for pull in pulls],
+    }
+
+
+def annotation(at: Addresses, check: Check, row: Annotation) -> JSON:
+    """Schema `check-annotation`."""
+    return {
+        "path": row.path,
+        "blob_href": f"{page(at, check.repository)}/blob/{check.head_sha}/{quote(row.path)}",
+        "start_line": row.start_line,
+        "start_column": row.start_column,
+        "end_line": row.end_line,
+        "end_column": row.end_column,
+        "annotation_level": row.level,
+        "title": row.title,
+        "message": row.message,
+        "raw_details": row.details,
+    }
+
+
+#: the worst first
+_CONCLUSIONS = ("action_required", "timed_out", "failure", "startup_failure", "cancelled", "stale", "success")
+
+
+def check_suite(at: Addresses, checks: Sequence[Check], branch: str | None, pulls: Sequence[Pull]) -> JSON:
+    """The `check_suite` of a payload: all checks of one App and commit, which have ended.
+
+    Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_suite
+    """
+    first = checks[0]
+    repo, sha = first.repository, first.head_sha
+    url = f"{base(at, repo)}/check-suites/{first.suite_id}"
+    found = {row.conclusion for row in checks}
+    made = repo.git.details(sha)
+    assert made is not None
+    ended = [row.completed_at for row in checks if row.completed_at is not None]
+    names = ("name", "email")
+    return {
+        "id": first.suite_id,
+        "node_id": node_id("CheckSuite", first.suite_id),
+        "head_branch": branch,
+        "head_sha": sha,
+        "status": "completed",
+        "conclusion": next((word for word in _CONCLUSIONS if word in found), "neutral"),
+        "url": url,
+        "before": made.parents[0] if made.parents else ZERO,
+        "after": sha,
+        "pull_requests": [_minimal(at, pull) for pull in pulls],
+        "app": first.app and integration(at, first.app),
+        "created_at": stamp(min(row.started_at for row in checks)),
+        "updated_at": stamp(max(ended)),
+        "rerequestable": True,
+        "runs_rerequestable": True,
+        "latest_check_runs_count": len(checks),
+        "check_runs_url": f"{url}/check-runs",
+        "head_commit": {
+            "id": sha,
+            "tree_id": made.tree,
+            "message": made.message.rstrip("\n"),
+            "timestamp": stamp(datetime.fromtimestamp(made.committer[2], UTC)),
+            "author": dict(zip(names, made.author, strict=False)),
+            "committer": dict(zip(names, made.committer, strict=False)),
+        },
     }
 
 

@@ -91,7 +91,7 @@ def repository(at: Addresses, repo: Repository, role: Role | None = None) -> JSO
         "has_discussions": False,
         "forks_count": 0,
         "forks": 0,
-        "archived": False,
+        "archived": repo.archived,
         "disabled": False,
         "open_issues_count": opened,
         "open_issues": opened,

@@ -29,6 +29,14 @@ def review(at: Addresses, row: Review) -> JSON:
     }
 
 
+def webhook_review(at: Addresses, row: Review) -> JSON:
+    """The `review` of a payload: its state in small letters, no text as null.
+
+    Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request_review
+    """
+    return {**review(at, row), "state": row.state.lower(), "body": row.body or None}
+
+
 def comment(at: Addresses, row: ReviewComment) -> JSON:
     """Schema `pull-request-review-comment`. Where the place has gone from the diff only the original one is told."""
     thread, pull = row.thread, row.thread.pull
