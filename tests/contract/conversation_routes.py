@@ -46,6 +46,7 @@ async def _checks(made: Scene, bot: httpx.AsyncClient, sha: str) -> None:
     await bot.get(here)
     shown = await bot.get(f"{here}/annotations", params={"per_page": 50})
     assert [one["title"] for one in shown.json()] == [None, "T"]
+    made.world.add_check(made.repo, sha, "bot")  # of the same name, and another App's
     mine: dict[str, str | int] = {"app_id": made.app.id, "filter": "all", "check_name": "bot"}
     found = (await bot.get(made.path(f"/commits/{sha}/check-runs"), params=mine)).json()
     assert [one["external_id"] for one in found["check_runs"]] == ["r1"]

@@ -31,6 +31,7 @@ async def test_a_transferred_issue(tmp_path: Path) -> None:
     row = world.transfer_issue(made.repo, 1, "meg", target)
     assert (row.number, [one.name for one in row.labels], row.comments) == (1, ["bug"], [comment])
     assert comment.issue is row
+    assert 1 not in made.repo.issues
     (gone, came) = (
         payload for action, payload in told(made, "issues") if action == "transferred" or "changes" in payload
     )
