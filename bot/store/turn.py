@@ -13,10 +13,15 @@ from bot.model.state import OutboxState
 from bot.store.posts import OPEN
 from bot.store.tables import Outbox, Run, Thread
 
-#: what makes content that people are notified of, which GitHub bounds by itself
+#: what makes content that people are notified of, which GitHub bounds by itself; an edit makes none
 CONTENT = frozenset({"comment", "review", "pull_request"})
 #: what is no call to GitHub, so that its pace does not matter
 ELSEWHERE = frozenset({"webhook", "pin", "unpin", "dispatch"})
+
+
+def creates() -> ColumnElement[bool]:
+    """Whether what a row wants is new on GitHub: content, and no edit of what stands there."""
+    return and_(col(Outbox.action).in_(CONTENT), col(Outbox.posted_id).is_(None))
 
 
 def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) -> tuple[ColumnElement[bool] | bool, ...]:
@@ -47,7 +52,7 @@ def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) ->
     )
     return (
         or_(col(Outbox.action).in_(ELSEWHERE), col(Thread.installation_id).not_in(silent)),
-        or_(col(Outbox.action).not_in(CONTENT), col(Thread.installation_id).not_in(no_content)),
+        or_(not_(creates()), col(Thread.installation_id).not_in(no_content)),
         Outbox.state == OutboxState.PENDING,
         or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
