@@ -9,7 +9,7 @@ from typing import Protocol
 from bot.errors import Forbidden, NotFound
 from bot.model.thread import Comment
 from bot.publish.marker import Marker, shown_digest
-from bot.publish.performer import Act, Found, Made, Performer, Untargeted
+from bot.publish.performer import Act, Found, Made, Performer, Undone, Untargeted
 from bot.store.tables import Thread
 
 
@@ -36,7 +36,9 @@ class CommentPort(Protocol):
 
     async def react_to_review_comment(self, content: str, comment_id: int) -> None: ...
 
-    async def react_to_review(self, content: str, *, number: int, review_id: int) -> None: ...
+    async def react_to_review(self, content: str, node_id: str) -> None: ...
+
+    async def newest_reviews(self, number: int) -> tuple[Comment, ...]: ...
 
 
 class Comments:
@@ -89,12 +91,20 @@ class Comments:
             case "review_comment", int(target_id):
                 await port.react_to_review_comment(row.body, target_id)
             case "review", int(target_id):
-                await port.react_to_review(row.body, number=thread.number, review_id=target_id)
+                await self._react_to_review(port, act, target_id)
             case _:
                 await port.react(
                     row.body, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
                 )
         return Made(id=row.posted_id, url=row.url)
+
+    async def _react_to_review(self, port: CommentPort, act: Act, review_id: int) -> None:
+        """GitHub takes this by the review's node id alone."""
+        reviews = await port.newest_reviews(act.thread.number)
+        node_id = next((review.node_id for review in reviews if review.id == review_id), "")
+        if not node_id:
+            raise Undone("the review to react to is not there")
+        await port.react_to_review(act.row.body, node_id)
 
     async def _found(self, act: Act, since: datetime) -> list[Found]:
         thread = act.thread

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import update
@@ -69,7 +68,7 @@ def _within(thread: Thread, reach: Reach):  # type: ignore[no-untyped-def]  # SQ
             return col(Thread.id) == thread.id
 
 
-def is_asked(session: Session, row: Outbox, now: datetime) -> bool:
+def is_asked(session: Session, row: Outbox) -> bool:
     """Whether a row is the comment of a gate that people can still answer."""
     if row.purpose != "gate" or row.run_id is None:
         return False
