@@ -162,13 +162,8 @@ def claim(
     order it was asked for. Nothing that goes to GitHub is taken of
     installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
-    row = session.exec(
-        select(Outbox)
-        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(*turn(now, silent, no_content))
-        .order_by(col(Outbox.priority), col(Outbox.id))
-        .limit(1)
-    ).first()
+    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content)}
+    row = session.exec(turn(), params=bounds).first()
     if row is None:
         return None
     row.state = follow(row.state, OutboxState.SENDING)
