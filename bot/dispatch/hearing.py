@@ -87,7 +87,13 @@ class Hearing:
             _log.warning("said_twice", comment=younger)
             with suppress(NotFound, Forbidden):
                 await client.delete_comment(younger)
-            await self._p.store.write(lambda session: work(session, younger))
+
+            def taken_back(session: Session) -> None:
+                # it left beside the outbox: what comes next pays for it
+                publish.Pace().spent(session, event.installation_id, 1, self._p.clock.now())
+                work(session, younger)
+
+            await self._p.store.write(taken_back)
 
     async def _foreign(self, occasion: Occasion) -> None:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
