@@ -79,6 +79,11 @@ class Doubt:
             await self._records.undone(act, error.reason, error.outcome, looked=True)
             return
         except (NotFound, Forbidden) as error:
+            if isinstance(error, Forbidden) and error.status == 401:
+                # GitHub does not know us, which says nothing about what was sent
+                at = now + timedelta(seconds=self._looks[-1])
+                await self._records.commit(lambda session: outbox.look_again(session, row.id, at), row)
+                return
             await self._records.refused(act, error, looked=True)
             return
         if ours:

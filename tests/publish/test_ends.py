@@ -207,6 +207,22 @@ async def test_nobody_knows_us(world: World) -> None:
     assert [await world.state(row) for row in wanted] == [OutboxState.POSTED] * 2
 
 
+async def test_a_look_by_nobody(world: World) -> None:
+    """What is unsure stays so while GitHub does not know us."""
+    world.server.faults.append(world.server.lost)
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await sender.sweep()
+    world.server.valid.clear()
+    world.server.jwt_refusal = "A JSON web token could not be decoded"
+    await world.at(sender, 5)
+    assert await world.state(row_id) is OutboxState.UNSURE
+    world.server.jwt_refusal = ""
+    await world.at(sender, 95)
+    assert await world.state(row_id) is OutboxState.POSTED
+    assert len(world.server.comments) == 1
+
+
 async def test_who_waits_is_woken(world: World) -> None:
     """An attempt whose posts were dropped with another's hears of it."""
 
