@@ -36,7 +36,7 @@ _REACH = {
     "suspended": Reach.INSTALLATION,
 }
 #: what can still be done in a locked conversation
-_DONE = frozenset({"labels", "assign", "close", "pull_request"})
+_DONE = frozenset({"labels", "assign", "close", "pull_request", "check"})
 #: what leads out of its thread
 _OPENED = frozenset({"pull_request"})
 #: what takes the permission for pull requests wherever it is wanted
@@ -66,8 +66,8 @@ def end_of(error: NotFound | Forbidden, act: Act) -> End:
     row, thread = act.row, act.thread
     why = error.why
     if isinstance(error, NotFound) and not why:
-        targets_comment = row.posted_id is not None or row.target_id is not None
-        if targets_comment:
+        of_comment = row.action in ("comment", "reaction")
+        if of_comment and (row.posted_id is not None or row.target_id is not None):
             return End(COMMENT_DELETED)
         if row.action != "comment":
             # a label, a login, a server without reactions: it may be anything

@@ -74,7 +74,8 @@ class Records:
         def work(session: Session) -> None:
             self._pace.answered(session, thread.installation_id, row.id, row.sent_at, now)
             present = session.get_one(Outbox, row.id)
-            lasting = row.purpose in outbox.LASTING or ended.is_asked(session, present)
+            gate = row.purpose == "gate"
+            lasting = ended.is_asked(session, present) if gate else row.purpose in outbox.LASTING
             if end.reason == COMMENT_DELETED and row.action == "comment" and lasting:
                 _log.info("said anew", slot=row.slot, reason=end.reason)
                 outbox.anew(session, row.id, end.reason)
