@@ -8,6 +8,7 @@ BotError
 │   └── Unsure           a write was sent and no answer came: look before trying again
 ├── NotFound             GitHub has no such thing, or does not show it to us (404, 410)
 ├── Forbidden            GitHub says no (401, 403 that is no rate limit, 422 that is no fault of the text)
+│   └── NotGranted           the installation has not been given a permission: no token may be had for it
 └── IllegalTransition    a bug of ours: a row was about to take a state that its table does not allow
 """
 
@@ -71,15 +72,24 @@ class Unsure(Transient):
 
 
 class NotFound(BotError):
-    """404 or 410."""
+    """404 or 410. `why` is a stable word where GitHub says more than that (`bot.github.refusal`), else empty."""
+
+    def __init__(self, message: str, why: str = "") -> None:
+        super().__init__(message)
+        self.why = why
 
 
 class Forbidden(BotError):
-    """The other side understood and refuses; repeating it will not help."""
+    """The other side understood and refuses; repeating it will not help. `why` as of `NotFound`."""
 
-    def __init__(self, message: str, status: int = 403) -> None:
+    def __init__(self, message: str, status: int = 403, why: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.why = why
+
+
+class NotGranted(Forbidden):
+    """No token: the installation lacks a permission, which `why` names."""
 
 
 class IllegalTransition(BotError):

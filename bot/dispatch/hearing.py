@@ -85,9 +85,18 @@ class Hearing:
         if other is not None and event.comment is not None:
             younger = max(other, event.comment.id)
             _log.warning("said_twice", comment=younger)
+            take_back = (
+                client.delete_review_comment if event.comment.kind == "review_comment" else client.delete_comment
+            )
             with suppress(NotFound, Forbidden):
-                await client.delete_comment(younger)
-            await self._p.store.write(lambda session: work(session, younger))
+                await take_back(younger)
+
+            def taken_back(session: Session) -> None:
+                # it left beside the outbox: what comes next pays for it
+                publish.Pace().spent(session, event.installation_id, 1, self._p.clock.now())
+                work(session, younger)
+
+            await self._p.store.write(taken_back)
 
     async def _foreign(self, occasion: Occasion) -> None:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client

@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 
 from bot.errors import BotError, Forbidden, NotFound, Transient, Unsure
+from bot.github import refusal
 
 #: seconds before each repeat
 BACKOFF = (0.5, 1.0, 2.0)
@@ -65,10 +66,11 @@ def final(response: httpx.Response, *, what: str) -> BotError | None:
     """The error for an answer that repeating will not change; None for a good one."""
     if response.status_code < 400:
         return None
-    text = f"{what}: {response.status_code} {message(response)}".rstrip()
+    words = message(response)
+    text, why = f"{what}: {response.status_code} {words}".rstrip(), refusal.why(response, words)
     if response.status_code in (404, 410):
-        return NotFound(text)
-    return Forbidden(text, response.status_code)
+        return NotFound(text, why)
+    return Forbidden(text, response.status_code, why)
 
 
 def limit(response: httpx.Response, now: datetime) -> float | None:

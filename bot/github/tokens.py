@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
-from bot.github import parse, retry
+from bot.errors import BotError, NotFound, NotGranted, OperatorError, Transient
+from bot.github import parse, refusal, retry
 from bot.github.cache import Bounded
 from bot.github.wire import Wire
 from bot.model.clock import Clock
@@ -210,11 +210,15 @@ class InstallationTokens:
         response = await as_app(self._wire, self._signer, "POST", path, kind="token", repeat=True, json=body)
         if response.status_code in (403, 422) and "permission" in retry.message(response).lower():
             missing = await self._missing(installation_id, wanted)
-            raise Forbidden(
-                f"the App has not been granted {', '.join(missing)} on installation {installation_id}",
+            names = ", ".join(f"`{name}`" for name in missing)
+            raise NotGranted(
+                f"the App has not been granted {names} on installation {installation_id}",
                 response.status_code,
+                refusal.permission_missing(missing),
             )
         error = retry.final(response, what=f"POST {path}")
+        if isinstance(error, NotFound):
+            error.why = refusal.APP_REMOVED
         if error is not None:
             raise error
         try:
@@ -236,7 +240,7 @@ class InstallationTokens:
             missing = lacking(response.json()["permissions"], wanted)
         except (BotError, ValueError, KeyError, TypeError, AttributeError):
             missing = ()
-        return [f"`{words}`" for words in missing or [f"{name}: {level}" for name, level in wanted.items()]]
+        return list(missing) or [f"{name}: {level}" for name, level in wanted.items()]
 
 
 def lacking(granted: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[str, ...]:

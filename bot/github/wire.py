@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import httpx
 
 from bot.errors import NotFound, Transient
-from bot.github import retry
+from bot.github import refusal, retry
 from bot.github.download import Download, Hosts, download
 from bot.model.clock import Clock
 
@@ -151,9 +151,9 @@ class Wire:
         old, new = _REPOSITORY.match(path), _REPOSITORY.match(inside)
         same_origin = (target.scheme, target.host, target.port) == (base.scheme, base.host, base.port)
         if not same_origin or old is None or new is None or unquote(path[old.end() :]) != inside[new.end() :]:
-            raise NotFound(f"{path}: moved elsewhere")
+            raise NotFound(f"{path}: moved elsewhere", refusal.TRANSFERRED if same_origin else "")
         if repository_id is not None and new["id"] is not None and int(new["id"]) != repository_id:
-            raise NotFound(f"{path}: moved to another repository")
+            raise NotFound(f"{path}: moved to another repository", refusal.TRANSFERRED)
         return str(target)
 
     async def _open(self) -> Kit:

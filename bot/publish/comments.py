@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Protocol
 
+from bot.errors import Forbidden, NotFound
 from bot.model.thread import Comment
 from bot.publish.marker import Marker, shown_digest
-from bot.publish.performer import Act, Found, Made, Performer
+from bot.publish.performer import Act, Found, Made, Performer, Undone, Untargeted
 from bot.store.tables import Thread
 
 
@@ -24,6 +25,20 @@ class CommentPort(Protocol):
     async def react(self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False) -> None: ...
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
+
+    async def reply_to_review_comment(self, number: int, comment_id: int, body: str) -> Comment: ...
+
+    async def edit_review_comment(self, comment_id: int, body: str) -> Comment: ...
+
+    async def delete_review_comment(self, comment_id: int) -> None: ...
+
+    async def review_comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
+
+    async def react_to_review_comment(self, content: str, comment_id: int) -> None: ...
+
+    async def react_to_review(self, content: str, node_id: str) -> None: ...
+
+    async def newest_reviews(self, number: int) -> tuple[Comment, ...]: ...
 
 
 class Comments:
@@ -51,22 +66,54 @@ class Comments:
         row, thread = act.row, act.thread
         port, on_pull = self._port(thread), thread.is_pull_request
         body = self._marker.sign(row.body, repository_id=thread.repository_id, thread=thread.number, slot=act.slot)
+        if row.target_id is not None:
+            return await self._reply(port, act, row.target_id, body)
         if row.posted_id is not None:
             return _made(await port.edit_comment(row.posted_id, body, pull_request=on_pull))
         return _made(await port.create_comment(thread.number, body, pull_request=on_pull))
 
+    async def _reply(self, port: CommentPort, act: Act, target_id: int, body: str) -> Made:
+        """Below a review comment; where that is gone or takes no reply, the answer is not lost with it."""
+        if act.row.posted_id is not None:
+            return _made(await port.edit_review_comment(act.row.posted_id, body))
+        try:
+            return _made(await port.reply_to_review_comment(act.thread.number, target_id, body))
+        except (NotFound, Forbidden) as error:
+            # a refusal with a word of its own is about more than this comment; 422: it is itself a reply
+            if error.why or (isinstance(error, Forbidden) and error.status != 422):
+                raise
+            raise Untargeted(str(error)) from error
+
     async def _react(self, act: Act) -> Made:
         row, thread = act.row, act.thread
-        await self._port(thread).react(
-            row.body, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
-        )
+        port = self._port(thread)
+        match row.target_kind, row.target_id:
+            case "review_comment", int(target_id):
+                await port.react_to_review_comment(row.body, target_id)
+            case "review", int(target_id):
+                await self._react_to_review(port, act, target_id)
+            case _:
+                await port.react(
+                    row.body, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
+                )
         return Made(id=row.posted_id, url=row.url)
+
+    async def _react_to_review(self, port: CommentPort, act: Act, review_id: int) -> None:
+        """GitHub takes this by the review's node id alone."""
+        reviews = await port.newest_reviews(act.thread.number)
+        node_id = next((review.node_id for review in reviews if review.id == review_id), "")
+        if not node_id:
+            raise Undone("the review to react to is not there")
+        await port.react_to_review(act.row.body, node_id)
 
     async def _found(self, act: Act, since: datetime) -> list[Found]:
         thread = act.thread
         wanted = shown_digest(act.row.body)
         found = []
-        for comment in await self._port(thread).comments_since(thread.number, since):
+        port, number = self._port(thread), thread.number
+        replied = act.row.target_id is not None
+        listed = await (port.review_comments_since(number, since) if replied else port.comments_since(number, since))
+        for comment in listed:
             if not self._mine(comment):
                 continue
             mark = self._marker.find(comment.body, repository_id=thread.repository_id, thread=thread.number)
@@ -76,7 +123,11 @@ class Comments:
         return [Found(_made(comment), intact) for comment, intact in found]
 
     async def _delete(self, act: Act, comment_id: int) -> None:
-        await self._port(act.thread).delete_comment(comment_id, pull_request=act.thread.is_pull_request)
+        port = self._port(act.thread)
+        if act.row.target_id is not None:
+            await port.delete_review_comment(comment_id)
+        else:
+            await port.delete_comment(comment_id, pull_request=act.thread.is_pull_request)
 
 
 def _made(comment: Comment) -> Made:

@@ -2,7 +2,7 @@
 
 | how it is found again       | actions                                                                          |
 |-----------------------------|----------------------------------------------------------------------------------|
-| `find` looks for our marker | a comment; a review, among those of the pull request                             |
+| `find` looks for our marker | a comment, in the conversation or below a review comment; a review               |
 | `again`: doing it twice is  | a reaction, an edit, labels, assignees, closing: GitHub keeps a set or a state;  |
 | doing it once               | a pull request, which is looked for by its head branch before it is opened       |
 | neither: it is not repeated | a webhook: it is dropped as `unsure`, since it may have arrived                  |
@@ -78,11 +78,16 @@ class Undone(BotError):
         self.outcome = outcome
 
 
+class Untargeted(BotError):
+    """What it was to reply to is gone, or takes no replies: it is to be said in the conversation instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Performer:
     """How one kind of action is done.
 
-    `do` raises the errors of `bot.errors`: `Unsure` where it may have happened, `Undone` where it must not be done.
+    `do` raises the errors of `bot.errors`: `Unsure` where it may have happened, `Undone` where it must not be done,
+    `Untargeted` where it is to be said elsewhere.
     `find` gives what of ours fills the row's slot since a time, oldest first; `again` is whether the action may simply
     be done once more. With neither it is never repeated. `take_back` deletes what was done twice, where that can be.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from bot.model.clock import Clock
@@ -41,10 +42,16 @@ class Speaker:
         every_mention: bool = False,
         max_parts: int = MAX_PARTS,
         rest: str = "",
+        target_id: int | None = None,
+        not_before: datetime | None = None,
     ) -> None:
-        """Make sure that `slot` says `body`. `mentions` may be notified; `rest` ends a text that is too long."""
+        """Make sure that `slot` says `body`. `mentions` may be notified; `rest` ends a text that is too long.
+
+        `target_id` is the review comment that it replies to, None for the conversation. It is said, or said anew,
+        at `not_before` at the earliest.
+        """
         draft = Draft(body, mentions=tuple(mentions), every_mention=every_mention, max_parts=max_parts, rest=rest)
-        self._say(session, thread, slot, draft, purpose, run)
+        self._parts(session, thread, slot, draft, purpose, run, target_id=target_id, not_before=not_before)
 
     def output(
         self,
@@ -62,6 +69,7 @@ class Speaker:
         every_mention: bool = False,
         max_parts: int = MAX_PARTS,
         rest: str = "",
+        target_id: int | None = None,
     ) -> bool:
         """The same for what a step gave (`fenced`: as it is), with its result and footer.
 
@@ -78,10 +86,7 @@ class Speaker:
             max_parts=max_parts,
             rest=rest,
         )
-        return self._say(session, thread, slot, draft, purpose, run)
-
-    def _say(self, session: Session, thread: Thread, slot: Slot, draft: Draft, purpose: str, run: Run | None) -> bool:
-        return bool(self._parts(session, thread, slot, draft, purpose, run))
+        return bool(self._parts(session, thread, slot, draft, purpose, run, target_id=target_id))
 
     def _parts(
         self,
@@ -92,6 +97,9 @@ class Speaker:
         purpose: str,
         run: Run | None,
         attempt_id: str | None = None,
+        *,
+        target_id: int | None = None,
+        not_before: datetime | None = None,
     ) -> list[Outbox]:
         return [
             outbox.ensure(
@@ -103,8 +111,11 @@ class Speaker:
                 body=body,
                 now=self._clock.now(),
                 run_id=run.id if run else None,
+                target_id=target_id,
+                target_kind="comment" if target_id is None else "review_comment",
                 sequence=run.sequence if run else 0,
                 attempt_id=attempt_id,
+                not_before=not_before,
             )
             for number, body in enumerate(ready(session, draft, self._redactor))
         ]
@@ -180,9 +191,13 @@ class Speaker:
         *,
         content: str,
         target_id: int | None,
+        target_kind: str = "comment",
         run: Run | None = None,
     ) -> None:
-        """React to a comment, or to the issue where `target_id` is None. `content` is GitHub's word for it."""
+        """React to a comment (`comment`, `review`, `review_comment`), or to the issue where `target_id` is None.
+
+        `content` is GitHub's word for it.
+        """
         outbox.ensure(
             session,
             slot,
@@ -193,6 +208,7 @@ class Speaker:
             now=self._clock.now(),
             run_id=run.id if run else None,
             target_id=target_id,
+            target_kind=target_kind,
         )
 
 

@@ -57,14 +57,20 @@ def ensure(
     now: datetime,
     run_id: str | None = None,
     target_id: int | None = None,
+    target_kind: str = "comment",
     sequence: int = 0,
     attempt_id: str | None = None,
+    not_before: datetime | None = None,
 ) -> Outbox:
     """Make sure that `slot` says `body`: a new row, or for a posted one whose body changed an edit.
 
     A slot that is dropped stays dropped, unless it is a lasting one whose body changed; the same body changes nothing.
     An action is done once: its body may change only while it has not been sent. `attempt_id` names the attempt that
     waits for it; another one takes over what an earlier attempt of the same slot began.
+
+    `target_id` is what a reaction is put on (None: the issue), or the review comment that a comment replies to (None:
+    it is said in the conversation); `target_kind` what that is: `comment`, `review` or `review_comment`. What is wanted
+    is sent at `not_before` at the earliest, the newest wish counts.
     """
     row = find(session, slot)
     key = digest(body)
@@ -83,9 +89,11 @@ def ensure(
             body=body,
             digest=key,
             target_id=target_id,
+            target_kind=target_kind,
             sequence=sequence,
             priority=PRIORITY[purpose],
             attempt_id=attempt_id,
+            not_before=not_before,
             created_at=now,
         )
     elif row.digest == key or _done_with(row):
@@ -94,7 +102,13 @@ def ensure(
         row.body, row.digest = body, key
         if row.state in (OutboxState.POSTED, OutboxState.DROPPED):
             row.state = follow(row.state, OutboxState.PENDING)
-            row.not_before, row.reason, row.tries = None, "", 0
+            row.not_before, row.reason, row.tries = not_before, "", 0
+        elif row.state is OutboxState.SENDING:
+            row.not_before = not_before
+        elif row.state is OutboxState.PENDING:
+            # what was put off (it has a reason) is not sent sooner for that
+            held = row.not_before if row.reason else None
+            row.not_before = max(filter(None, (held, not_before)), default=None)
     session.add(row)
     session.flush()
     ring(session, "outbox")
@@ -148,13 +162,8 @@ def claim(
     order it was asked for. Nothing that goes to GitHub is taken of
     installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
-    row = session.exec(
-        select(Outbox)
-        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(*turn(now, silent, no_content))
-        .order_by(col(Outbox.priority), col(Outbox.id))
-        .limit(1)
-    ).first()
+    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content)}
+    row = session.exec(turn(), params=bounds).first()
     if row is None:
         return None
     row.state = follow(row.state, OutboxState.SENDING)
@@ -182,11 +191,13 @@ def posted(
     row.state = follow(row.state, OutboxState.POSTED)
     row.posted_id, row.url, row.posted_at = posted_id, url, now
     row.outcome = outcome if outcome is not None else {"id": posted_id, "url": url}
-    row.not_before, row.reason, row.tries = None, "", 0
+    row.reason, row.tries = "", 0
     if row.digest != sent_digest and row.action in SAID:
         row.state = follow(row.state, OutboxState.PENDING)
-    elif row.action in SAID:
-        row.digest = digest(row.body)
+    else:
+        row.not_before = None
+        if row.action in SAID:
+            row.digest = digest(row.body)
     session.add(row)
     ring(session, "outbox")
     ring(session, "posted")
@@ -235,6 +246,16 @@ def deleted(session: Session, row: Outbox) -> None:
     row.not_before, row.reason, row.tries = None, "deleted by somebody", 0
     session.add(row)
     session.flush()
+    ring(session, "outbox")
+
+
+def untarget(session: Session, row_id: str, reason: str) -> None:
+    """What it was to reply to takes no reply: say it in the conversation."""
+    row = session.get_one(Outbox, row_id)
+    row.state = follow(row.state, OutboxState.PENDING)
+    row.target_id, row.target_kind = None, "comment"
+    row.not_before, row.reason = None, reason
+    session.add(row)
     ring(session, "outbox")
 
 

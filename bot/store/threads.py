@@ -32,6 +32,8 @@ def ensure(session: Session, repository: Repository, issue: Issue, installation_
     row.owner, row.name, row.owner_id = repository.owner.login, repository.name, repository.owner.id
     row.default_branch, row.private = repository.default_branch, repository.private
     row.is_pull_request = issue.is_pull_request
+    # whatever ended it: GitHub tells of it again
+    row.gone = ""
     session.add(row)
     session.flush()
     return row

@@ -1,26 +1,36 @@
-"""Whose turn it is in the outbox: what may be sent now, as conditions of a query."""
+"""Whose turn it is in the outbox: what may be sent now, as a query."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import datetime
+from functools import cache
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import BigInteger, ColumnElement, bindparam
 from sqlalchemy.orm import aliased
 from sqlmodel import and_, col, exists, not_, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import OutboxState
+from bot.store.columns import UtcDateTime
 from bot.store.posts import OPEN
 from bot.store.tables import Outbox, Run, Thread
 
-#: what makes content that people are notified of, which GitHub bounds by itself
+#: what makes content that people are notified of, which GitHub bounds by itself; an edit makes none
 CONTENT = frozenset({"comment", "review", "pull_request"})
 #: what is no call to GitHub, so that its pace does not matter
 ELSEWHERE = frozenset({"webhook", "pin", "unpin", "dispatch"})
 
 
-def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) -> tuple[ColumnElement[bool] | bool, ...]:
-    """Conditions on `Outbox` joined with `Thread`; see `outbox.claim`."""
+def creates() -> ColumnElement[bool]:
+    """Whether what a row wants is new on GitHub: content, and no edit of what stands there."""
+    return and_(col(Outbox.action).in_(CONTENT), col(Outbox.posted_id).is_(None))
+
+
+@cache
+def turn() -> SelectOfScalar[Outbox]:
+    """What may be sent next, as a query with the parameters `now`, `silent` and `no_content`; see `outbox.claim`.
+
+    Made once: building it takes ten times as long as asking it.
+    """
     earlier = aliased(Outbox)
     holds = and_(
         col(earlier.thread_id) == col(Outbox.thread_id),
@@ -45,9 +55,11 @@ def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) ->
         col(Run.ended_at).is_(None),
         col(Run.sequence) < col(Outbox.sequence),
     )
-    return (
+    now = bindparam("now", type_=UtcDateTime())
+    silent, no_content = (bindparam(name, type_=BigInteger(), expanding=True) for name in ("silent", "no_content"))
+    conditions = (
         or_(col(Outbox.action).in_(ELSEWHERE), col(Thread.installation_id).not_in(silent)),
-        or_(col(Outbox.action).not_in(CONTENT), col(Thread.installation_id).not_in(no_content)),
+        or_(not_(creates()), col(Thread.installation_id).not_in(no_content)),
         Outbox.state == OutboxState.PENDING,
         or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
@@ -57,4 +69,11 @@ def turn(now: datetime, silent: Collection[int], no_content: Collection[int]) ->
             Outbox.sequence == 0,
             and_(not_(exists(select(earlier.id).where(holds))), not_(exists(select(Run.id).where(ending)))),
         ),
+    )
+    return (
+        select(Outbox)
+        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
+        .where(*conditions)
+        .order_by(col(Outbox.priority), col(Outbox.id))
+        .limit(1)
     )

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -15,98 +14,19 @@ import httpx
 import pytest
 from sqlmodel import select
 
-from bot.github import GitHub
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
-from bot.model.thread import Account, Issue
 from bot.publish.comments import Comments
-from bot.publish.marker import Marker
-from bot.publish.pace import Pace
 from bot.publish.sender import Sender
 from bot.store import Session, Store, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
 
-from .thread_server import PERSON, ThreadServer, says, unsent, vanished
+from .thread_server import PERSON, says, unsent, vanished
+from .world import MARKER, World
 
 T = TypeVar("T")
-MARKER = Marker([b"k" * 32])
 POSTS = "/repos/ana/parser/issues/1/comments"
-
-
-@dataclass
-class World:
-    """A database, a GitHub with threads, and a sender between them."""
-
-    store: Store
-    path: Path
-    clock: FakeClock = field(default_factory=FakeClock)
-    server: ThreadServer = field(init=False)
-    github: GitHub = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.server = ThreadServer(self.clock)
-        self.github = make_github(self.server)
-
-    def sender(self, owner: str = "me", *, store: Store | None = None, at_once: int = 8) -> Sender:
-        comments = Comments(
-            lambda thread: self.github.repository(thread.installation_id, REPOSITORY),
-            MARKER,
-            lambda comment: comment.author.id == 99,
-        )
-        return Sender(
-            store or self.store,
-            comments.performers,
-            self.clock,
-            owner=owner,
-            pace=Pace(),
-            at_once=at_once,
-        )
-
-    async def say(
-        self,
-        scope: str,
-        body: str | None = None,
-        *,
-        purpose: str = "result",
-        thread: int = 1,
-        sequence: int = 0,
-        action: str = "comment",
-        target: int | None = None,
-    ) -> str:
-        """Want something said; the body begins with the scope unless given. Returns the row's id."""
-
-        def work(session: Session) -> str:
-            return outbox.ensure(
-                session,
-                Slot(scope, purpose),
-                thread_id=where(session, thread).id,
-                action=action,
-                purpose=purpose,
-                body=body or scope,
-                now=self.clock.now(),
-                target_id=target,
-                sequence=sequence,
-            ).id
-
-        return await self.store.write(work)
-
-    async def row(self, row_id: str) -> Outbox:
-        return await self.store.read(lambda session: session.get_one(Outbox, row_id))
-
-    async def state(self, row_id: str) -> OutboxState:
-        return (await self.row(row_id)).state
-
-    async def at(self, sender: Sender, *seconds: float) -> None:
-        """Sweep at each of these times after the start."""
-        for moment in seconds:
-            self.clock.advance((START + timedelta(seconds=moment) - self.clock.now()).total_seconds())
-            await sender.sweep()
-
-
-def where(session: Session, number: int) -> Thread:
-    issue = Issue(900 + number, number, "t", "b", Account(11, "meg"), "open", "", (), START, START)
-    return threads.ensure(session, REPOSITORY, issue, installation_id=5)
 
 
 @pytest.fixture

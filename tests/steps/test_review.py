@@ -186,6 +186,21 @@ def test_a_head_that_moved_fails_the_step() -> None:
          "the webhook was sent and no answer came (the process ended); it is not sent twice"),
         ("labels", "403 no", None, "not_done", "setting the labels was refused: 403 no"),
         ("pin", "gone", None, "not_done", "`pin` was refused: gone"),
+        ("comment", "locked", None, "not_done", "the comment was refused: the conversation is locked (`locked`)"),
+        (
+            "review",
+            "permission_missing: pull_requests: write",
+            None,
+            "not_done",
+            "the review was refused: the App was not granted `pull_requests: write`",
+        ),
+        (
+            "close",
+            "permission_missing",
+            None,
+            "not_done",
+            "closing the thread was refused: the App was not granted a permission",
+        ),
     ],
 )  # fmt: skip
 def test_what_was_not_done(kind: str, reason: str, outcome: dict[str, Any] | None, code: str, message: str) -> None:

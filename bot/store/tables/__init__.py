@@ -2,6 +2,7 @@
 
 from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
+from bot.store.tables.pace import Creation, Meter
 from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Steer, Value
 
 __all__ = [
@@ -9,11 +10,13 @@ __all__ = [
     "Attempt",
     "Blob",
     "CommentVersion",
+    "Creation",
     "Delivery",
     "Dispatch",
     "Export",
     "Frame",
     "Gate",
+    "Meter",
     "Outbox",
     "Pin",
     "Run",

@@ -18,6 +18,7 @@ class Outbox(SQLModel, table=True):
 
     __table_args__ = (
         Index("ix_outbox_open", "state", "not_before"),
+        Index("ix_outbox_next", "state", "priority", "id"),
         Index("ix_outbox_thread", "thread_id", "state"),
     )
 

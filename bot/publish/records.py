@@ -1,0 +1,172 @@
+"""What became of a call, committed: with what the pace learns from it, and with all that shares its fate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from bot import log
+from bot.errors import Forbidden, IllegalTransition, NotFound, Transient
+from bot.model.clock import Clock
+from bot.model.state import OutboxState
+from bot.publish.ends import COMMENT_DELETED, End, end_of
+from bot.publish.pace import Pace
+from bot.publish.performer import Act, Made
+from bot.store import Session, Store, ended, outbox
+from bot.store.tables import Outbox
+from bot.store.turn import ELSEWHERE
+
+_log = log.get("publish")
+
+_LONGEST_BACKOFF = 300.0
+
+
+class Records:
+    """Each method is one commit, and returns when it is on the disk. `looked`: the row was unsure and was looked for,
+    and nothing is recorded where our webhook has settled it meanwhile.
+    """
+
+    def __init__(self, store: Store, pace: Pace, clock: Clock) -> None:
+        self._store = store
+        self._pace = pace
+        self._clock = clock
+
+    async def posted(self, act: Act, made: Made, digest: str, *, looked: bool = False) -> None:
+        """It stands there, with the text of that digest."""
+        row, now = act.row, self._clock.now()
+
+        def work(session: Session) -> None:
+            outbox.posted(session, row.id, made.id, made.url, now, digest, made.outcome)
+            if row.action not in ELSEWHERE and not looked:
+                installation = act.thread.installation_id
+                self._pace.answered(session, installation, row.id, row.sent_at, now, calls=made.calls)
+
+        await self.commit(work, row if looked else None)
+
+    async def put_off(self, act: Act, error: Transient) -> None:
+        """It was surely not done, and is done later. A limit holds back everything of its installation."""
+        row = act.row
+
+        def work(session: Session) -> None:
+            self._pace.unsent(session, row.id, row.sent_at)
+            outbox.postpone(session, row.id, self.until(session, act, error), reason_of(error))
+
+        await self.commit(work)
+
+    async def locked_out(self, act: Act, error: Forbidden) -> None:
+        """GitHub does not know us: that is for whoever runs the bot to mend, and no fault of what is to be said."""
+
+        def work(session: Session) -> None:
+            self._pace.unsent(session, act.row.id, act.row.sent_at)
+            until = self._pace.limited(session, act.thread.installation_id, None, self._clock.now())
+            outbox.postpone(session, act.row.id, until, reason_of(error))
+
+        await self.commit(work)
+
+    async def refused(self, act: Act, error: NotFound | Forbidden, *, looked: bool = False) -> None:
+        """GitHub refuses, for good: so it does for what shares the cause.
+
+        What a thread has one of is said anew where its comment is gone, and so is the question of an open gate.
+        """
+        row, thread, now = act.row, act.thread, self._clock.now()
+        end = end_of(error, act)
+
+        def work(session: Session) -> None:
+            self._pace.answered(session, thread.installation_id, row.id, row.sent_at, now)
+            present = session.get_one(Outbox, row.id)
+            gate = row.purpose == "gate"
+            lasting = ended.is_asked(session, present) if gate else row.purpose in outbox.LASTING
+            if end.reason == COMMENT_DELETED and row.action == "comment" and lasting:
+                _log.info("said anew", slot=row.slot, reason=end.reason)
+                outbox.anew(session, row.id, end.reason)
+                return
+            outbox.drop(session, row.id, end.reason, {"error": reason_of(error)})
+            others = self._others(session, act, end)
+            _log.info("dropped", slot=row.slot, reason=end.reason, others=others, error=reason_of(error))
+
+        await self.commit(work, row if looked else None)
+
+    def _others(self, session: Session, act: Act, end: End) -> int:
+        if end.reach is ended.Reach.ROW:
+            return 0
+        if end.for_good:
+            ended.close(session, act.thread, end.reach, end.reason)
+        return ended.drop_all(
+            session, act.thread, end.reach, end.reason, spared=end.spared, on_pull=end.on_pull, sure=end.gone
+        )
+
+    async def undone(self, act: Act, reason: str, outcome: dict[str, object] | None, *, looked: bool = False) -> None:
+        """It is not done, by our own decision; others are not concerned."""
+        row, now = act.row, self._clock.now()
+
+        def work(session: Session) -> None:
+            self._pace.answered(session, act.thread.installation_id, row.id, row.sent_at, now)
+            outbox.drop(session, row.id, reason, outcome)
+
+        _log.info("dropped", slot=row.slot, reason=reason)
+        await self.commit(work, row if looked else None)
+
+    async def untargeted(self, act: Act, error: Exception) -> None:
+        """What it was to reply to takes no reply."""
+        row, now = act.row, self._clock.now()
+
+        def work(session: Session) -> None:
+            self._pace.answered(session, act.thread.installation_id, row.id, row.sent_at, now)
+            outbox.untarget(session, row.id, reason_of(error))
+
+        await self.commit(work)
+
+    def until(self, session: Session, act: Act, error: Transient) -> datetime:
+        """When to try again what failed so."""
+        now = self._clock.now()
+        if error.limited and act.row.action not in ELSEWHERE:
+            return self._pace.limited(session, act.thread.installation_id, error.retry_after, now)
+        return now + (backoff(act.row.tries) if error.retry_after is None else timedelta(seconds=error.retry_after))
+
+    def answered(self, session: Session, act: Act) -> None:
+        """As far as anybody knows, what was sent may be there: it counts from now on."""
+        self._pace.answered(session, act.thread.installation_id, act.row.id, act.row.sent_at, self._clock.now())
+
+    async def spent(self, act: Act, limit: Transient | None) -> None:
+        """A write that is no row's own (something was taken back) left, and met a limit perhaps: it counts as any."""
+        installation = act.thread.installation_id
+
+        def work(session: Session) -> None:
+            self._pace.spent(session, installation, 1, self._clock.now())
+            if limit is not None:
+                self.until(session, act, limit)
+
+        await self.commit(work)
+
+    async def commit(self, work: Callable[[Session], None], unsure: Outbox | None = None) -> None:
+        """Commit what became of a call. The disk may refuse for a while; the call is not made again for that.
+
+        With `unsure`, nothing is recorded about that row unless it is unsure still.
+        """
+
+        def guarded(session: Session) -> None:
+            if unsure is None or session.get_one(Outbox, unsure.id).state is OutboxState.UNSURE:
+                work(session)
+
+        pause = 1.0
+        while True:
+            try:
+                await self._store.write(guarded)
+            except IllegalTransition as error:
+                _log.error("outcome not recorded", exc_info=error)
+            except Exception as error:  # noqa: BLE001  # whatever the database says: forgetting would say it twice
+                _log.error("the store refuses", exc_info=error)
+                await self._clock.sleep(pause)
+                pause = min(pause * 2, 30.0)
+                continue
+            return
+
+
+def backoff(tries: int) -> timedelta:
+    """How long to wait after so many tries: 2, 4, 8 … 300 s."""
+    return timedelta(seconds=min(2.0 ** max(tries, 1), _LONGEST_BACKOFF))
+
+
+def reason_of(error: Exception) -> str:
+    """Its words, at most 500 characters."""
+    return str(error)[:500] or type(error).__name__

@@ -1,0 +1,31 @@
+"""How fast was written: what each installation may still send, and what was created lately."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "meter",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("tokens", sa.Float(), nullable=False),
+        sa.Column("filled_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("blocked_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("strikes", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("installation_id"),
+    )
+    op.create_table(
+        "creation",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("installation_id", sa.BigInteger(), nullable=False),
+        sa.Column("outbox_id", sa.String(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_creation_installation", "creation", ["installation_id", "at"])
+    op.create_index("ix_creation_outbox_id", "creation", ["outbox_id"])
+    # what is to be sent next is found in its order, however much waits
+    op.create_index("ix_outbox_next", "outbox", ["state", "priority", "id"])

@@ -1,0 +1,36 @@
+"""How fast is written to GitHub: one meter an installation, and what was created in the last hour."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Index
+from sqlmodel import Field, SQLModel
+
+from bot.model.ident import new_id
+from bot.store.columns import instant, moment
+
+
+class Meter(SQLModel, table=True):
+    """What an installation may send: shared by every process, and still there after a restart."""
+
+    installation_id: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    #: writes that may leave at once, as of `filled_at`; below 0 what was sent beyond them
+    tokens: float
+    filled_at: datetime = instant()
+    #: GitHub said so
+    blocked_until: datetime | None = moment()
+    #: limits since the last success
+    strikes: int = 0
+
+
+class Creation(SQLModel, table=True):
+    """One request that created content. Older than an hour it counts no more, and goes with the next one."""
+
+    __table_args__ = (Index("ix_creation_installation", "installation_id", "at"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    installation_id: int = Field(sa_type=BigInteger)
+    outbox_id: str = Field(index=True)
+    #: when it was sent; once GitHub has answered, when that was
+    at: datetime = instant()

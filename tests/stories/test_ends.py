@@ -1,0 +1,60 @@
+"""Threads in which nothing can be said: the run ends with the reason, and nobody is called again and again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlmodel import col, select
+
+from bot.model.state import OutboxState, RunState
+from bot.store import Session
+from bot.store.tables import Attempt, Outbox, Run
+from tests.stage import Stage, open_stage
+
+TELL = """\
+version: 1
+workflows:
+  tell:
+    steps:
+      - id: say
+        notify: {comment: "Told about #${{ issue.number }}."}
+"""
+
+
+async def outcome(stage: Stage) -> tuple[list[RunState], list[str], set[str]]:
+    """States of runs, what attempts failed with, and the reasons of what was dropped."""
+
+    def read(session: Session) -> tuple[list[RunState], list[str], set[str]]:
+        runs = session.exec(select(Run).order_by(col(Run.id))).all()
+        attempts = session.exec(select(Attempt).order_by(col(Attempt.id))).all()
+        rows = session.exec(select(Outbox)).all()
+        return (
+            [run.state for run in runs],
+            [attempt.error.get("message", "") for attempt in attempts],
+            {row.reason for row in rows if row.state is OutboxState.DROPPED},
+        )
+
+    return await stage.bot.store.read(read)
+
+
+def posts(stage: Stage) -> int:
+    """How often a comment was tried."""
+    return sum(seen.method == "POST" and seen.path.endswith("/comments") for seen in stage.world.requests)
+
+
+async def test_a_locked_issue(tmp_path: Path) -> None:
+    """The step fails and names it; once it is unlocked, everything is as before."""
+    async with open_stage(tmp_path, {".github/bot.yml": TELL}) as stage:
+        stage.world.lock(stage.repo, 1, "ana")
+        await stage.says("ana", "@bot tell")
+        states, errors, dropped = await outcome(stage)
+        assert states == [RunState.FAILED]
+        assert errors == ["the comment was refused: the conversation is locked (`locked`)"]
+        assert dropped == {"locked"}
+        assert stage.replies() == []
+        assert posts(stage) <= 2
+
+        stage.world.unlock(stage.repo, 1, "ana")
+        asked = await stage.says("ana", "@bot tell")
+        assert stage.replies() == ["Told about #1."]
+        assert stage.reactions(asked) == ["eyes", "rocket"]
