@@ -39,7 +39,8 @@ TARGET = re.compile(r"https?://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull|discussion
 URL = re.compile(
     rf"(?:^|(?<=[\s*_~({BORDER}]))https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?[/?#][^\s<{BORDER}]*", re.MULTILINE
 )
-_COMMAND = re.compile(r"^[ \t]*(?P<slash>/)[A-Za-z][A-Za-z0-9_-]*(?=[ \t]|$)", re.MULTILINE)
+#: what follows a command may be anything but the rest of a path
+_COMMAND = re.compile(r"^[ \t]*(?P<slash>/)[A-Za-z][A-Za-z0-9_-]*+(?!/|\.[A-Za-z0-9])", re.MULTILINE)
 #: GitHub reads what follows, indented lines too, as text that is shown elsewhere or, without a reference, nowhere
 _FOOTNOTE = re.compile(r"^[ >\t*+\-0-9.)]*(?P<bracket>\[)\^[^\]\s]+\]:", re.MULTILINE)
 

@@ -58,6 +58,8 @@ class Region:
     start: int
     end: int
     kind: Literal["text", "html"]
+    #: inside of a list or a quote
+    nested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def read(text: str, effort: Effort | None = None) -> Page:
         elif token.type == "html_block":
             regions.append(Region(*lines.take(token.map), "html"))
         elif token.type == "inline" and not row:
-            regions.append(Region(*lines.take(token.map), "text"))
+            regions.append(Region(*lines.take(token.map), "text", token.level > 1))
         elif token.type in ("fence", "code_block", "hr", "heading_open"):
             lines.take(token.map)
     known = environment.get("references", {})
