@@ -104,7 +104,7 @@ class Policy:
         """Edit until nothing changes; None where that does not come to an end, or something still acts."""
         for _ in range(_ROUNDS):
             page = read(text, effort)
-            edits: list[Edit] = [Edit(start, end, "") for start, end in page.unused]
+            edits: list[Edit] = [Edit(*place) for place in page.unseen]
             for region in page.regions:
                 view = look(page, region, self._own, trusting=trusting)
                 edits += view.edits

@@ -37,8 +37,14 @@ _LIVE = re.compile(r"[@#&/\\<>`]|\bGH-", re.IGNORECASE)
 _BARE = re.compile(r"(?:(?:https?|ftp)://|www\.)[^\s<]+", re.IGNORECASE)
 #: a longer run of backticks is no code to GitHub, whatever follows
 _LONGEST = 80
-#: a tag alone on a line, of those that do not end a paragraph by themselves
-_LONE_TAG = re.compile(r"\n(?=[ ]{0,3}</?(?P<name>[A-Za-z][A-Za-z0-9-]*)\b[^\n]*>[ \t]*(?:\n|\Z))")
+#: lines that begin a block to GitHub's parser and not to ours: an element that newer HTML blocks leave out, a table's
+#: second line behind a line that is indented or belongs to a list by laziness only
+_DASHES = r"[ \t]*:?-+:?[ \t]*"
+_OTHER_BLOCK = re.compile(
+    rf"\n[ \t>]*(?=</?source\b|(?=[ \t:-]*[|:])\|?{_DASHES}(?:\|{_DASHES})*\|?[ \t]*(?:\n|\Z))", re.IGNORECASE
+)
+#: and, in a line that belongs to a list or quote by laziness only, a tag alone
+_LONE_TAG = re.compile(r"\n[ \t>]*(?=</?[A-Za-z][A-Za-z0-9-]*\b[^\n]*>[ \t]*(?:\n|\Z))")
 _IMAGE = re.compile(rf"\[(?P<alt>[^\[\]]*)\](?:\(\s*(?P<address><[^<>\n]*>|{_PARENTHESES})|\[(?P<label>[^\[\]]*)\])?")
 _MARKUP = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -206,8 +212,7 @@ class _Text(_Html):
         self._bare = [match.span() for match in _BARE.finditer(self.source, view.region.start, view.region.end)]
         #: where the last thing ended in which no address is a link of its own
         self._clear = view.region.start
-        if view.region.nested:
-            self._lone_tags()
+        self._other_blocks()
 
     def step(self, position: int) -> int:
         if run := self._run.match(self.source, position, self.end):
@@ -259,10 +264,12 @@ class _Text(_Html):
         before = bisect_left(self._bare, (position,)) - 1
         return before >= 0 and self._clear <= self._bare[before][0] and position < self._bare[before][1]
 
-    def _lone_tags(self) -> None:
-        """In a list or quote GitHub begins an HTML block at a line that the paragraph goes on with: made one line."""
-        for match in _LONE_TAG.finditer(self.source, self.view.region.start, self.end):
-            self.view.edits.append(Edit(match.start(), match.end(), " "))
+    def _other_blocks(self) -> None:
+        """What would begin a block to GitHub alone goes on the line before."""
+        start = self.view.region.start
+        for pattern in (_OTHER_BLOCK, _LONE_TAG) if self.view.region.nested else (_OTHER_BLOCK,):
+            for match in pattern.finditer(self.source, start, self.end):
+                self.view.edits.append(Edit(match.start(), match.end(), " "))
 
     def _autolink(self, position: int) -> int:
         link = _AUTOLINK.match(self.source, position, self.end)
