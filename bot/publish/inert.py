@@ -43,7 +43,8 @@ URL = re.compile(
 _COMMAND = re.compile(r"^(?P<before>[ \t]*)(?P<place>/)[A-Za-z][A-Za-z0-9_-]*+(?!/|\.[A-Za-z0-9])", re.MULTILINE)
 #: GitHub reads what follows as a footnote or a definition: shown elsewhere or, where nothing refers to it, nowhere
 _DEFINITION = re.compile(
-    r"^(?P<before>[ >\t*+\-0-9.)]*(?:\[[ xX]\][ \t]+)?)(?P<place>\[)(?:\^[^\]\s]{1,999}|(?:[^\[\]\\\n]|\\.){1,999}+)\]:",
+    r"^(?P<before>[ >\t*+\-0-9.)]*(?:\[[ xX]\][ \t]+)?)(?P<place>\[)"
+    r"(?:\^[^\]\s]{1,999}|(?:[^\[\]\\\n]|\\.){1,999}+)\]:",
     re.MULTILINE,
 )
 

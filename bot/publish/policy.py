@@ -45,8 +45,10 @@ class Sink(StrEnum):
     COMMENT = "comment"
     REVIEW = "review"
     BODY = "body"  # of an issue or pull request
+    CHECK = "check"  # a check's summary
     TITLE = "title"
     COMMIT = "commit"
+    ANNOTATION = "annotation"  # what a check says of a line
     BRANCH = "branch"
     ERROR = "error"  # shown in a fence, on a page, in JSON, in a log
 
@@ -79,11 +81,11 @@ class Policy:
         """`text` as it may be written to `sink`. Total: any string has an answer; idempotent."""
         text = self.redact(clean(text))
         match sink:
-            case Sink.COMMENT | Sink.REVIEW | Sink.BODY:
+            case Sink.COMMENT | Sink.REVIEW | Sink.BODY | Sink.CHECK:
                 return self._markdown(text)
             case Sink.TITLE:
                 return inert.plain(" ".join(text.split()), self._allowed)
-            case Sink.COMMIT:
+            case Sink.COMMIT | Sink.ANNOTATION:
                 return inert.plain(text, self._allowed)
             case Sink.BRANCH:
                 return _ref(text)
