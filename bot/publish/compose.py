@@ -20,7 +20,7 @@ from bot.publish.clean import clean, whole
 from bot.publish.markdown import TooComplex
 from bot.publish.marker import ROOM
 from bot.publish.policy import Policy, Sink
-from bot.publish.redact import Redactor
+from bot.publish.redact import Redactor, redacted
 from bot.publish.split import CHARACTERS, RESERVE, split
 from bot.store import Session, Store
 
@@ -92,7 +92,8 @@ def compose(draft: Draft, redactor: Redactor, *, characters: int = CHARACTERS) -
     if not clean(text).strip():
         return ()
     policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention, closes=draft.closes)
-    result, footer = json.loads(draft.result or "null"), draft.footer or None
+    # before it is laid out, which breaks lines elsewhere
+    result, footer = redacted(json.loads(draft.result or "null"), redactor), draft.footer or None
     try:
         body = result_body(text, result=result, fenced=draft.fenced, footer=footer) if draft.output else text
     except TooComplex:

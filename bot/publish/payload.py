@@ -14,7 +14,7 @@ from bot.publish.clean import whole
 from bot.publish.compose import Draft, compose
 from bot.publish.markdown import TooComplex
 from bot.publish.policy import Policy, Sink
-from bot.publish.redact import Redactor
+from bot.publish.redact import Redactor, redacted
 from bot.publish.split import CHARACTERS, closing
 
 #: Source: https://docs.github.com/en/rest/pulls/pulls (titles are cut by nobody else; longer ones are refused)
@@ -131,22 +131,6 @@ class Payload:
             redactor,
         )
         return parts[0] if parts else ""
-
-
-def redacted(value: Any, redactor: Redactor) -> Any:
-    """JSON without secrets, in keys neither; a number that is one becomes text."""
-    match value:
-        case str():
-            return redactor(value)
-        case dict():
-            return {redactor(str(key)): redacted(item, redactor) for key, item in value.items()}
-        case list() | tuple():
-            return [redacted(item, redactor) for item in value]
-        case int() | float() if not isinstance(value, bool):
-            text = json.dumps(value)
-            return value if redactor(text) == text else redactor(text)
-        case _:
-            return value
 
 
 def _shortened(text: str, most: int) -> str:
