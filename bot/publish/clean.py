@@ -59,6 +59,37 @@ def clean(text: str) -> str:
     return "".join(kept)
 
 
+def whole(text: str, cut: int) -> int:
+    """The last place at or before `cut` that goes through nothing people see as one sign.
+
+    Marks, joiners, selectors, skin tones and flags stay with what they belong to; of a longer pile than anybody
+    writes the pieces may part.
+    """
+    lowest = max(1, cut - 64)
+    place = cut
+    while lowest < place < len(text) and _goes_on(text, place):
+        place -= 1
+    return cut if 0 < place == lowest < cut and _goes_on(text, place) else place
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Whether the character at `place` is a part of the sign before it."""
+    before, after = text[place - 1], text[place]
+    if "\U0001f1e6" <= after <= "\U0001f1ff":
+        # flags are pairs: an odd number of letters before it, and this one ends a pair
+        letters = place
+        while letters and place - letters < 64 and "\U0001f1e6" <= text[letters - 1] <= "\U0001f1ff":
+            letters -= 1
+        return (place - letters) % 2 == 1
+    return (
+        before == "\u200d"
+        or after in "\u200c\u200d"
+        or unicodedata.category(after) in ("Mn", "Me", "Mc")
+        or "\U0001f3fb" <= after <= "\U0001f3ff"
+        or "\U000e0020" <= after <= "\U000e007f"
+    )
+
+
 def is_hidden(text: str) -> bool:
     """Whether `text` shows nothing at all (not even space)."""
     return bool(text) and clean(text) == ""

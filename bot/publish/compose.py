@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from bot.model.fence import fence
 from bot.publish.body import result_body
-from bot.publish.clean import clean
+from bot.publish.clean import clean, whole
 from bot.publish.markdown import TooComplex
+from bot.publish.marker import ROOM
 from bot.publish.policy import Policy, Sink
-from bot.publish.redact import Redactor
-from bot.publish.split import CHARACTERS, split
+from bot.publish.redact import Redactor, redacted
+from bot.publish.split import CHARACTERS, RESERVE, split
 from bot.store import Session, Store
 
 T = TypeVar("T")
@@ -30,6 +33,8 @@ _MARGIN = 32_768
 #: how often a transaction is done again for texts it had not asked for before
 _ROUNDS = 16
 _READY = "composed"
+#: of a run of marks that could be no fence in any part, as many as one may have
+_ENDLESS = re.compile(r"((?:`{60}|~{60}))[`~]+")
 
 
 class Composable(Protocol):
@@ -59,6 +64,8 @@ class Draft:
     rest: str = ""
     #: references that a closing keyword may stand before
     closes: tuple[str, ...] = ()
+    #: characters of each part that hidden lines beside the marker will take
+    reserve: int = 0
 
     @property
     def size(self) -> int:
@@ -79,13 +86,14 @@ class NotReady(Exception):
         self.draft = draft
 
 
-def compose(draft: Draft, redactor: Redactor) -> tuple[str, ...]:
-    """The bodies of a draft's parts; none where it shows nothing."""
-    text, cut = shorten(draft.text, draft.max_parts * CHARACTERS, redactor)
+def compose(draft: Draft, redactor: Redactor, *, characters: int = CHARACTERS) -> tuple[str, ...]:
+    """The bodies of a draft's parts, each of at most `characters` with its marker; none where it shows nothing."""
+    text, cut = shorten(draft.text, draft.max_parts * characters, redactor)
     if not clean(text).strip():
         return ()
     policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention, closes=draft.closes)
-    result, footer = json.loads(draft.result or "null"), draft.footer or None
+    # before it is laid out, which breaks lines elsewhere
+    result, footer = redacted(json.loads(draft.result or "null"), redactor), draft.footer or None
     try:
         body = result_body(text, result=result, fenced=draft.fenced, footer=footer) if draft.output else text
     except TooComplex:
@@ -93,11 +101,34 @@ def compose(draft: Draft, redactor: Redactor) -> tuple[str, ...]:
     body = policy.apply(body, Sink.COMMENT)
     if not body.strip() or (draft.output and body.strip() == policy.apply(draft.footer, Sink.COMMENT).strip()):
         return ()
-    try:
-        parts = split(body, max_parts=draft.max_parts, rest=draft.rest, more=cut)
-    except TooComplex:
-        parts = split(fence(body), max_parts=draft.max_parts, rest=draft.rest, more=cut)
-    return tuple(part.body for part in parts)
+    return _parts(draft, body, policy, more=cut, characters=characters)
+
+
+def _parts(draft: Draft, body: str, policy: Policy, *, more: bool, characters: int) -> tuple[str, ...]:
+    """The bodies of the parts. What a cut goes through may act where it was code before: each passes the policy again.
+
+    Where that takes more room than there is, the text is shown in a fence, whose parts need none.
+    """
+    bodies: tuple[str, ...] = ()
+    last = fence(_ENDLESS.sub(r"\1", body))
+    for text in (body, fence(body), last):
+        with suppress(TooComplex):
+            parts = split(
+                text,
+                max_parts=draft.max_parts,
+                rest=draft.rest,
+                more=more,
+                characters=characters,
+                reserve=RESERVE + draft.reserve,
+            )
+            if len(parts) == 1 and parts[0].text == text:
+                return (parts[0].body,)
+            if text is not last and _ENDLESS.search(text):
+                continue
+            bodies = tuple(policy.apply(part.body, Sink.COMMENT) for part in parts)
+            if all(len(one) <= characters - draft.reserve - ROOM for one in bodies):
+                return bodies
+    return bodies
 
 
 def shorten(text: str, most: int, redactor: Redactor) -> tuple[str, bool]:
@@ -109,7 +140,7 @@ def shorten(text: str, most: int, redactor: Redactor) -> tuple[str, bool]:
     for start, last in reversed(redactor.spans(window)):
         if start < end < last:
             end = start
-    return window[:end], True
+    return window[: whole(window, end)], True
 
 
 def ready(session: Session, draft: Composable, redactor: Redactor) -> tuple[str, ...]:

@@ -39,9 +39,20 @@ TARGET = re.compile(r"https?://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull|discussion
 URL = re.compile(
     rf"(?:^|(?<=[\s*_~({BORDER}]))https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?[/?#][^\s<{BORDER}]*", re.MULTILINE
 )
-_COMMAND = re.compile(r"^[ \t]*(?P<slash>/)[A-Za-z][A-Za-z0-9_-]*(?=[ \t]|$)", re.MULTILINE)
-#: GitHub reads what follows, indented lines too, as text that is shown elsewhere or, without a reference, nowhere
-_FOOTNOTE = re.compile(r"^[ >\t*+\-0-9.)]*(?P<bracket>\[)\^[^\]\s]+\]:", re.MULTILINE)
+#: what follows a command may be anything but the rest of a path
+_COMMAND = re.compile(r"^(?P<before>[ \t]*)(?P<place>/)[A-Za-z][A-Za-z0-9_-]*+(?!/|\.[A-Za-z0-9])", re.MULTILINE)
+#: GitHub reads what follows as a footnote or a definition: shown elsewhere or, where nothing refers to it, nowhere
+_DEFINITION = re.compile(
+    r"^(?P<before>[ >\t*+\-0-9.)]*(?:\[[ xX]\][ \t]+)?)(?P<place>\[)"
+    r"(?:\^[^\]\s]{1,999}|(?:[^\[\]\\\n]|\\.){1,999}+)\]:",
+    re.MULTILINE,
+)
+
+#: what keeps GitHub's checks from being run on a commit
+#: Source: https://docs.github.com/en/actions/how-tos/manage-workflow-runs/skip-workflow-runs
+_SKIP = re.compile(
+    r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks:(?=[ \t]*true)", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,7 @@ def words(view: View, source: str, allowed: Allowed, *, trusting: bool) -> Itera
         if not allowed.shuts(match["reference"]):
             yield _code(view, source, match.start("reference"), match["reference"])
     yield from _links(view, source, text, allowed)
-    yield from _commands(view, source)
+    yield from _lines(view, source)
 
 
 def inside(spans: Sequence[tuple[int, int]], place: int) -> bool:
@@ -100,7 +111,7 @@ def plain(text: str, allowed: Allowed) -> str:
         assert digits is not None
         return f"{head}{reference[: digits.start()]}{ZERO_WIDTH}{reference[digits.start() :]}"
 
-    return CLOSING.sub(broken, text)
+    return _SKIP.sub(lambda m: f"{m[0][0]}{ZERO_WIDTH}{m[0][1:]}", CLOSING.sub(broken, text))
 
 
 def _code(view: View, source: str, start: int, text: str) -> Edit:
@@ -129,16 +140,18 @@ def _links(view: View, source: str, text: str, allowed: Allowed) -> Iterator[Edi
             yield Edit(start, end, shown)
 
 
-def _commands(view: View, source: str) -> Iterator[Edit]:
-    """Lines that other bots act on, and footnotes, which are shown as they are written."""
+def _lines(view: View, source: str) -> Iterator[Edit]:
+    """Lines that other bots act on, and definitions that are none to our parser: shown as they are written."""
     region = view.region
     visible = {place[0] for place in view.places}
-    if region.kind == "text":
-        for match in _FOOTNOTE.finditer(source, region.start, region.end):
-            bracket = match.start("bracket")
-            if bracket in visible:
-                yield Edit(bracket, bracket + 1, "\\[")
-    for match in _COMMAND.finditer(source, region.start, region.end):
-        slash = match.start("slash")
-        if slash in visible and (match.start() == 0 or source[match.start() - 1] == "\n"):
-            yield Edit(slash, slash + 1, "&#47;" if region.kind == "html" else "\\/")
+    patterns = ((_COMMAND, "\\/"), (_DEFINITION, "\\[")) if region.kind == "text" else ((_COMMAND, "&#47;"),)
+    for pattern, harmless in patterns:
+        for match in pattern.finditer(source, region.start, region.end):
+            place = match.start("place")
+            if match.start() and source[match.start() - 1] != "\n":
+                continue
+            if place in visible:
+                yield Edit(place, place + 1, harmless)
+            elif match.start() > region.start and not match["before"].strip(" \t>"):
+                # inside of code over several lines: a line's end is a space there
+                yield Edit(match.start() - 1, place, " ")

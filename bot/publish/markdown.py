@@ -22,6 +22,9 @@ from markdown_it.token import Token
 _DEEPEST = 60
 _BRACKETS = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999}+)\]", re.DOTALL)
 _PIPE = re.compile(r"(?<!\\)\|")
+#: what stands behind a fence, from where it is no language any more
+_INFO = re.compile(r"[ \t]*+(?:[^\s<&\[]{1,60}+(?=[ \t\n]|\Z))?+(?P<rest>[ \t]*[^\s][^\n]*)")
+_PREFIX = re.compile(r"[ \t>]*")
 
 
 class TooComplex(Exception):
@@ -58,17 +61,19 @@ class Region:
     start: int
     end: int
     kind: Literal["text", "html"]
+    #: inside of a list or a quote
+    nested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed source. `unused` are definitions that nothing refers to: text that nobody sees."""
+    """A parsed source. `unseen` is text that the page does not show, with what is to stand there instead."""
 
     source: str
     tokens: list[Token]
     references: dict[str, str]
     regions: tuple[Region, ...]
-    unused: tuple[tuple[int, int], ...]
+    unseen: tuple[tuple[int, int, str], ...]
 
     def refers(self, label: str) -> str | None:
         """Where a reference of this label leads, None if it is not defined."""
@@ -121,38 +126,100 @@ def read(text: str, effort: Effort | None = None) -> Page:
     tokens = parse(text, effort, environment)
     lines = _Lines(text)
     regions: list[Region] = []
-    row = False
-    for token in tokens:
+    unseen: list[tuple[int, int, str]] = []
+    row, columns = False, 0
+    for before, token in zip([None, *tokens], tokens, strict=False):
         if token.type in ("tr_open", "tr_close"):
             row = token.type == "tr_open"
+        columns = 0 if token.type == "thead_open" else columns + (token.type == "th_open")
         if token.map is None:
             continue
         if token.type == "tr_open":
-            regions.extend(_cells(text, *lines.take(token.map)))
+            place = lines.take(token.map)
+            regions.extend(_cells(text, *place))
+            unseen.extend(_row(text, *place, columns))
         elif token.type == "html_block":
             regions.append(Region(*lines.take(token.map), "html"))
         elif token.type == "inline" and not row:
-            regions.append(Region(*lines.take(token.map), "text"))
+            regions.append(Region(*lines.take(token.map), "text", token.level > 1))
         elif token.type in ("fence", "code_block", "hr", "heading_open"):
-            lines.take(token.map)
-    known = environment.get("references", {})
-    definitions = [(name, entry["map"]) for name, entry in known.items()]
-    definitions += [(entry["label"], entry["map"]) for entry in environment.get("duplicate_refs", [])]
-    # a footnote is no definition to GitHub
-    places = [(name, lines.take(place)) for name, place in definitions if not name.startswith("^")]
+            start, _ = lines.take(token.map)
+            if token.type == "fence" and (words := _beside(text, start, token.markup)):
+                unseen.append(words)
+            if token.type == "code_block" and before is not None and before.type.endswith("_close"):
+                unseen.extend(_apart(text, start))
     # what the parser passed over (nested too deep for it) is text to GitHub
+    definitions = list(_definitions(environment, lines))
     regions.extend(Region(start, end, "text") for start, end in lines.left())
-    used: set[str] = set()
-    if places:  # else there is nothing that could go unused
+    if definitions:  # else there is nothing that could go unused
         effort.spend(text.count("\\["))
-        used = {normalizeReference(found) for region in regions for found in _labels(text[region.start : region.end])}
+        named = {normalizeReference(found) for region in regions for found in _labels(text[region.start : region.end])}
+        used = set(_targets(tokens))
+        unseen.extend(
+            (start, end, "") for label, target, start, end in definitions if label not in named or target not in used
+        )
     return Page(
         text,
         tokens,
-        {name: entry["href"] for name, entry in known.items()},
+        {name: entry["href"] for name, entry in environment.get("references", {}).items()},
         tuple(sorted(regions, key=lambda region: region.start)),
-        tuple(place for name, place in places if name not in used),
+        tuple(unseen),
     )
+
+
+def _definitions(environment: dict[str, Any], lines: _Lines) -> Iterator[tuple[str, tuple[str, str] | None, int, int]]:
+    """Label, address and title, and place of each definition of a link; of a second one of the label no address.
+
+    A footnote is no definition to GitHub.
+    """
+    for label, entry in environment.get("references", {}).items():
+        if not label.startswith("^"):
+            yield label, (entry["href"], entry["title"]), *lines.take(entry["map"])
+    for entry in environment.get("duplicate_refs", []):
+        if not entry["label"].startswith("^"):
+            yield entry["label"], None, *lines.take(entry["map"])
+
+
+def _targets(tokens: list[Token]) -> Iterator[tuple[str, str]]:
+    """Address and title of every link and image."""
+    for token in tokens:
+        for child in token.children or ():
+            if child.type in ("link_open", "image"):
+                yield str(child.attrGet("href") or child.attrGet("src") or ""), str(child.attrGet("title") or "")
+            if child.type == "image":
+                yield from _targets([child])
+
+
+def _row(text: str, start: int, end: int, columns: int) -> Iterator[tuple[int, int, str]]:
+    """The borders of the cells that a row has more than its table: with them escaped, the last column shows all.
+
+    A row that begins with a tag is none to GitHub; with a border before it, it is. `columns` is 0 for the head.
+    """
+    prefix = _PREFIX.match(text, start, end)
+    first = prefix.end() if prefix else start
+    if text[first : first + 1] == "<":
+        yield first, first, "|"
+    pipes = [pipe.start() for pipe in _PIPE.finditer(text, first, end)]
+    if pipes and pipes[0] == first:
+        del pipes[0]
+    if pipes and not text[pipes[-1] + 1 : end].strip():
+        del pipes[-1]
+    if columns and len(pipes) >= columns and text[pipes[columns - 1] : end].strip(" \t|"):
+        yield from ((pipe, pipe + 1, "\\|") for pipe in pipes[columns - 1 :])
+
+
+def _apart(text: str, start: int) -> Iterator[tuple[int, int, str]]:
+    """A blank line before indented code that follows a list or quote at once: to GitHub it is text of that."""
+    above = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start]
+    if above.strip(" \t>\n"):
+        prefix = _PREFIX.match(text, start)
+        yield start, start, f"{prefix[0].rstrip() if prefix else ''}\n"
+
+
+def _beside(text: str, start: int, markup: str) -> tuple[int, int, str] | None:
+    """What stands behind the language in the line that opens a fence."""
+    words = _INFO.match(text, text.index(markup, start) + len(markup))
+    return (*words.span("rest"), "") if words else None
 
 
 class _Lines:

@@ -10,16 +10,19 @@ from typing import Any
 from bot.model.fence import fence
 from bot.model.ident import compact
 from bot.publish.body import inline_code
+from bot.publish.clean import whole
 from bot.publish.compose import Draft, compose
 from bot.publish.markdown import TooComplex
 from bot.publish.policy import Policy, Sink
-from bot.publish.redact import Redactor
-from bot.publish.split import closing
+from bot.publish.redact import Redactor, redacted
+from bot.publish.split import CHARACTERS, closing
 
 #: Source: https://docs.github.com/en/rest/pulls/pulls (titles are cut by nobody else; longer ones are refused)
 _TITLE = 256
 #: Source: https://docs.github.com/en/rest/checks/runs#create-a-check-run
 _ANNOTATION_TITLE, _ANNOTATION = 255, 16_000
+#: what one finding outside the diff takes of the hidden line that names them
+_FINGERPRINT = 40
 OUTSIDE = "### Outside the diff"
 
 
@@ -67,7 +70,9 @@ class Payload:
         return {
             "head_sha": payload["head_sha"],
             "event": payload["event"],
-            "body": self._markdown("\n\n".join(piece for piece in pieces if piece), redactor),
+            "body": self._markdown(
+                "\n\n".join(piece for piece in pieces if piece), redactor, _FINGERPRINT * len(outside)
+            ),
             "comments": comments,
             "outside": [one["fingerprint"] for one in outside],
         }
@@ -75,16 +80,16 @@ class Payload:
     def _pull_request(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
         policy = Policy(redactor, mentions=self.mentions, every_mention=self.every_mention, closes=self.closes)
         title = policy.apply(str(payload["title"]), Sink.TITLE)
-        body = str(payload.get("body") or "").strip()
+        body = self._markdown(_closed(str(payload.get("body") or "").strip()), redactor)
         if issue := payload.get("closes"):
-            # what the body left open would take the line in
-            body = f"{_closed(body)}\n\nCloses #{int(issue)}".strip()
+            # behind the cut of a long body
+            body = f"{body}\n\nCloses #{int(issue)}".strip()
         return {
             # the names of branches are what they are: only a secret is taken out, and then there is no such branch
             "head": redactor(str(payload["head"])),
             "base": redactor(str(payload["base"])),
-            "title": title if len(title) <= _TITLE else f"{title[: _TITLE - 1].rstrip()}…",
-            "body": self._markdown(body, redactor),
+            "title": _shortened(title, _TITLE),
+            "body": body,
             "draft": payload.get("draft") is True,
         }
 
@@ -92,26 +97,26 @@ class Payload:
         """A check's summary is Markdown; its title and what its annotations say are plain text."""
         policy = Policy(redactor)
 
-        def plain(text: object) -> str:
-            return policy.apply(str(text), Sink.TITLE)
+        def title(text: object, most: int) -> str:
+            return _shortened(policy.apply(str(text), Sink.TITLE), most)
 
         annotations = [
             {
                 **{key: one[key] for key in ("path", "start_line", "end_line", "level") if key in one},
-                "title": plain(one.get("title") or "")[:_ANNOTATION_TITLE],
-                "message": policy.apply(str(one["message"]), Sink.ERROR)[:_ANNOTATION],
+                "title": title(one.get("title") or "", _ANNOTATION_TITLE),
+                "message": _shortened(policy.apply(str(one["message"]), Sink.ANNOTATION), _ANNOTATION),
             }
             for one in payload.get("annotations") or ()
         ]
         kept = {key: payload[key] for key in ("name", "head_sha", "status", "conclusion", "url") if key in payload}
         return {
             **redacted(kept, redactor),
-            "title": plain(payload["title"])[:_TITLE],
+            "title": title(payload["title"], _TITLE),
             "summary": self._markdown(str(payload["summary"]), redactor),
             "annotations": annotations,
         }
 
-    def _markdown(self, text: str, redactor: Redactor) -> str:
+    def _markdown(self, text: str, redactor: Redactor, reserve: int = 0) -> str:
         """One body of at most GitHub's length; what is longer ends with `rest`."""
         parts = compose(
             Draft(
@@ -121,33 +126,24 @@ class Payload:
                 max_parts=1,
                 rest=self.rest,
                 closes=self.closes,
+                reserve=min(reserve, CHARACTERS // 2),
             ),
             redactor,
         )
         return parts[0] if parts else ""
 
 
-def redacted(value: Any, redactor: Redactor) -> Any:
-    """JSON without secrets, in keys neither; a number that is one becomes text."""
-    match value:
-        case str():
-            return redactor(value)
-        case dict():
-            return {redactor(str(key)): redacted(item, redactor) for key, item in value.items()}
-        case list() | tuple():
-            return [redacted(item, redactor) for item in value]
-        case int() | float() if not isinstance(value, bool):
-            text = json.dumps(value)
-            return value if redactor(text) == text else redactor(text)
-        case _:
-            return value
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: whole(text, most - 1)].rstrip()}…"
 
 
 def _with_suggestion(one: Mapping[str, Any]) -> str:
     body = str(one["body"]).strip()
     if (suggestion := one.get("suggestion")) is None:
         return body
-    return f"{_closed(body)}\n\n{suggested(str(suggestion), 'suggestion')}"
+    # one that is cut would be taken all the same
+    language = "suggestion" if len(body) + len(str(suggestion)) < CHARACTERS // 2 else ""
+    return f"{_closed(body)}\n\n{suggested(str(suggestion), language)}"
 
 
 def suggested(code: str, language: str) -> str:

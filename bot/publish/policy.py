@@ -10,7 +10,7 @@ where nothing acts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import StrEnum
 
@@ -19,8 +19,8 @@ from bot.publish import inert, proof, tags
 from bot.publish.clean import clean
 from bot.publish.inert import Allowed
 from bot.publish.markdown import Effort, TooComplex, read
-from bot.publish.redact import Redactor
-from bot.publish.view import Edit, look
+from bot.publish.redact import PLACEHOLDER, Redactor
+from bot.publish.view import Edit, View, look
 
 #: hosts whose images show nothing to anyone else; camo, which fetches from everywhere, is not one
 GITHUB_HOSTS = frozenset(
@@ -45,8 +45,10 @@ class Sink(StrEnum):
     COMMENT = "comment"
     REVIEW = "review"
     BODY = "body"  # of an issue or pull request
+    CHECK = "check"  # a check's summary
     TITLE = "title"
     COMMIT = "commit"
+    ANNOTATION = "annotation"  # what a check says of a line
     BRANCH = "branch"
     ERROR = "error"  # shown in a fence, on a page, in JSON, in a log
 
@@ -67,7 +69,7 @@ class Policy:
         closes: Iterable[str] = (),
         image_hosts: Iterable[str] = GITHUB_HOSTS,
     ) -> None:
-        self.redact: Callable[[str], str] = secrets if isinstance(secrets, Redactor) else Redactor(secrets)
+        self.redact = secrets if isinstance(secrets, Redactor) else Redactor(secrets)
         self._allowed = Allowed(
             frozenset(name.lower().removeprefix("@") for name in mentions),
             every_mention,
@@ -79,11 +81,11 @@ class Policy:
         """`text` as it may be written to `sink`. Total: any string has an answer; idempotent."""
         text = self.redact(clean(text))
         match sink:
-            case Sink.COMMENT | Sink.REVIEW | Sink.BODY:
+            case Sink.COMMENT | Sink.REVIEW | Sink.BODY | Sink.CHECK:
                 return self._markdown(text)
             case Sink.TITLE:
                 return inert.plain(" ".join(text.split()), self._allowed)
-            case Sink.COMMIT:
+            case Sink.COMMIT | Sink.ANNOTATION:
                 return inert.plain(text, self._allowed)
             case Sink.BRANCH:
                 return _ref(text)
@@ -104,9 +106,10 @@ class Policy:
         """Edit until nothing changes; None where that does not come to an end, or something still acts."""
         for _ in range(_ROUNDS):
             page = read(text, effort)
-            edits: list[Edit] = [Edit(start, end, "") for start, end in page.unused]
-            for region in page.regions:
-                view = look(page, region, self._own, trusting=trusting)
+            edits: list[Edit] = [Edit(*place) for place in page.unseen]
+            views = [look(page, region, self._own, trusting=trusting) for region in page.regions]
+            edits += self._secrets(views)
+            for view in views:
                 edits += view.edits
                 edits += inert.words(view, text, self._allowed, trusting=trusting)
             changed = self.redact(clean(_edited(text, edits)))
@@ -114,6 +117,17 @@ class Policy:
                 return None if proof.live(page, self._allowed, self._own) else text
             text = changed
         return None
+
+    def _secrets(self, views: Iterable[View]) -> Iterator[Edit]:
+        """Secrets that are read as such only with escapes and entities decoded."""
+        views = [view for view in views if len(view.characters) != view.region.end - view.region.start]
+        everything = "\n".join(view.text for view in views)
+        if self.redact(everything) == everything:
+            return
+        for view in views:
+            for start, end in self.redact.spans(view.text):
+                if PLACEHOLDER not in view.text[start:end]:
+                    yield Edit(*view.place(start, end), PLACEHOLDER)
 
     def _own(self, address: str) -> bool:
         return tags.own(address, self._hosts)

@@ -92,6 +92,8 @@ def _html(content: str, own: Callable[[str], bool], *, block: bool) -> Iterator[
     for tag in tags.TAG.finditer(rest):
         yield html.unescape(rest[last : tag.start()])
         last = tag.end()
+        if tag["name"].lower() == "br":
+            yield "\n"
         if tags.rewrite(tag, own) != tag[0]:
             yield f"\2tag {tag[0][:40]}"
         address = re.search(r'href="([^"]*)"', tag[0])

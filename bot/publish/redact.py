@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from threading import Lock
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 PLACEHOLDER = "[redacted]"
@@ -17,7 +18,9 @@ SHORTEST = 5
 _SHORTEST_PIECE = 12
 #: a form has to be this long to be looked for across line breaks
 _SHORTEST_WRAPPED = 16
-_BREAK = r"\r?\n?"
+#: the end of a line, also as JSON writes it, with what indents or quotes the next one
+_BREAK = r"(?:(?:\\+r|\r)?(?:\\+n|\n)[ \t>]*|\r)?"
+_BREAKS = re.compile(r"(?:(?<!\\)\\++[rn]|[\r\n])[ \t>]*")
 
 #: token shapes. Sources: GitHub "About authentication to GitHub" (token prefixes), AWS "IAM identifiers", RFC 7519,
 #: RFC 7468, the providers' own key prefixes
@@ -83,8 +86,8 @@ class Redactor:
 
     def stream(self) -> RedactedStream:
         """For text that comes in chunks: a secret that lies across a border is found too."""
-        # room for the breaks of lines of 20 characters
-        return RedactedStream(self, max(len(self._forms[0]) * 11 // 10 if self._forms else 0, 4_096))
+        # room for the breaks of lines of 20 characters, indented
+        return RedactedStream(self, max(len(self._forms[0]) * 2 if self._forms else 0, 4_096))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the secrets are."""
@@ -95,9 +98,9 @@ class Redactor:
         # looking for each form alone is a hundred times faster than one alternation of all
         lower = text.lower()
         found = [re.escape(form) for form in self._forms if form in lower]
-        if "\n" in lower:
+        flat = _BREAKS.sub("", lower)
+        if len(flat) < len(lower):
             # what encodes breaks its lines, wherever the secret stands in them
-            flat = lower.replace("\r", "").replace("\n", "")
             wrapped = (form for form in self._forms if len(form) >= _SHORTEST_WRAPPED and form not in lower)
             found = [_BREAK.join(map(re.escape, form)) for form in wrapped if form in flat] + found
         return re.compile("|".join(found), re.IGNORECASE) if found else None
@@ -133,6 +136,22 @@ class RedactedStream:
         return rest
 
 
+def redacted(value: Any, redactor: Redactor) -> Any:
+    """JSON without secrets, in keys neither; a number that is one becomes text."""
+    match value:
+        case str():
+            return redactor(value)
+        case dict():
+            return {redactor(str(key)): redacted(item, redactor) for key, item in value.items()}
+        case list() | tuple():
+            return [redacted(item, redactor) for item in value]
+        case int() | float() if not isinstance(value, bool):
+            text = json.dumps(value)
+            return value if redactor(text) == text else redactor(text)
+        case _:
+            return value
+
+
 def _keep_frame(match: re.Match[str]) -> str:
     """Replace the secret alone where the shape has words around it that help the reader."""
     if match["user"] is not None:
@@ -152,7 +171,7 @@ def _forms(secret: str) -> set[str]:
         raw = one.encode("utf-8", "surrogatepass")
         forms |= {quote(raw, safe=""), quote(raw), quote_plus(raw), raw.hex(), html.escape(one)}
         forms |= {json.dumps(one, ensure_ascii=flag)[1:-1] for flag in (True, False)}
-        forms |= {json.dumps(json.dumps(one))[3:-3]}
+        forms |= {json.dumps(json.dumps(one, ensure_ascii=flag), ensure_ascii=flag)[3:-3] for flag in (True, False)}
         # as PHP writes JSON
         forms |= {json.dumps(one).replace("/", "\\/")[1:-1]}
         forms |= _base64(raw)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from markdown_it.token import Token
 
 from bot.publish import tags
+from bot.publish.clean import whole
 from bot.publish.markdown import Effort, parse
 
 CHARACTERS = 65_536
@@ -76,11 +77,11 @@ def split(
     start, head = 0, ""
     while True:
         last = len(parts) + 1 == max_parts
-        whole = text[start:]
-        if len(head) + len(whole) + len(said) <= limit:
-            end = closing(head + whole) + said
-            if len(head) + len(whole) + len(end) <= limit:
-                return (*parts, Part(whole, head, end))
+        remaining = text[start:]
+        if len(head) + len(remaining) + len(said) <= limit:
+            end = closing(head + remaining) + said
+            if len(head) + len(remaining) + len(end) <= limit:
+                return (*parts, Part(remaining, head, end))
         part, cut = _cut(outline, start, head, limit - (len(note) if last else 0))
         parts.append(replace(part, tail=part.tail + note) if last else part)
         if last:
@@ -202,6 +203,7 @@ def _cut(outline: _Outline, start: int, head: str, limit: int) -> tuple[Part, in
             break
     # closing it takes more room than there is: absurd markup, kept small rather than closed
     cut = start + max(1, limit - len(head))
+    cut = max(whole(outline.text, cut), start + 1)
     return Part(outline.text[start:cut], head), cut
 
 
@@ -215,7 +217,7 @@ def _place(outline: _Outline, start: int, budget: int) -> int:
             return outline.starts[min(fitting, key=lambda line: (outline.ranks[line], -line))]
     # one line longer than a part: at its last space, else anywhere
     space = outline.text.rfind(" ", start + budget // 2, start + budget)
-    return space + 1 if space != -1 else start + budget
+    return space + 1 if space != -1 else max(whole(outline.text, start + budget), start + 1)
 
 
 def _head(outline: _Outline, part: Part, cut: int, limit: int) -> str:

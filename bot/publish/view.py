@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bot.publish import tags
 from bot.publish.clean import clean
-from bot.publish.markdown import Page, Region
+from bot.publish.markdown import Page, Region, TooComplex
 
 #: stands between text nodes: what is on two sides of it never makes one word
 BORDER = "\0"
@@ -29,8 +29,22 @@ _HTML_RUN = re.compile(r"[^<&]+")
 _PARENTHESES = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
 _DESTINATION = re.compile(
     rf"\]\(\s*+(?P<address><[^<>\n]*>|{_PARENTHESES})"
-    r"(?:\s++(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*+\)"
+    r"(?P<title>\s++(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*+\)"
 )
+#: a title with one of these might act where GitHub takes the brackets for a part of an address before them
+_LIVE = re.compile(r"[@#&/\\<>`]|\bGH-", re.IGNORECASE)
+#: GitHub makes a link of it before it looks for anything else inside, backticks and backslashes too
+_BARE = re.compile(r"(?:(?:https?|ftp)://|www\.)[^\s<]+", re.IGNORECASE)
+#: a longer run of backticks is no code to GitHub, whatever follows
+_LONGEST = 80
+#: lines that begin a block to GitHub's parser and not to ours: an element that newer HTML blocks leave out, a table's
+#: second line behind a line that is indented or belongs to a list by laziness only
+_DASHES = r"[ \t]*:?-+:?[ \t]*"
+_OTHER_BLOCK = re.compile(
+    rf"\n[ \t>]*(?=</?source\b|(?=[ \t:-]*[|:])\|?{_DASHES}(?:\|{_DASHES})*\|?[ \t]*(?:\n|\Z))", re.IGNORECASE
+)
+#: and, in a line that belongs to a list or quote by laziness only, a tag alone
+_LONE_TAG = re.compile(r"\n[ \t>]*(?=</?[A-Za-z][A-Za-z0-9-]*\b[^\n]*>[ \t]*(?:\n|\Z))")
 _IMAGE = re.compile(rf"\[(?P<alt>[^\[\]]*)\](?:\(\s*(?P<address><[^<>\n]*>|{_PARENTHESES})|\[(?P<label>[^\[\]]*)\])?")
 _MARKUP = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -191,14 +205,23 @@ class _Text(_Html):
         self._page = page
         self._trusting = trusting
         self._runs: dict[int, list[int]] = {}
+        self._last_run = -1
         for run in _TICKS.finditer(self.source, view.region.start, view.region.end):
             self._runs.setdefault(len(run[0]), []).append(run.start())
+            self._last_run = run.start()
+        self._bare = [match.span() for match in _BARE.finditer(self.source, view.region.start, view.region.end)]
+        #: where the last thing ended in which no address is a link of its own
+        self._clear = view.region.start
+        self._other_blocks()
 
     def step(self, position: int) -> int:
         if run := self._run.match(self.source, position, self.end):
             return self._as_is(run)
         match self.source[position]:
             case "\\" if position + 1 < self.end and self.source[position + 1] in _MARKUP:
+                if self.source[position + 1] == "<" and self._in_address(position):
+                    # the backslash belongs to the address, and a tag would begin
+                    self.view.edits.append(Edit(position, position + 2, "&lt;"))
                 self.view.add(self.source[position + 1], position, position + 2)
                 return position + 2
             case "`":
@@ -220,13 +243,33 @@ class _Text(_Html):
         run = _TICKS.match(self.source, position, self.end)
         assert run is not None
         length = len(run[0])
+        if length > _LONGEST:
+            raise TooComplex
         same = self._runs.get(length, [])
         following = bisect_left(same, run.end())
+        if self._in_address(position):
+            self.view.edits.append(Edit(position, position, " "))
         if following < len(same):
-            return self._border(position, same[following] + length)
+            self._clear = same[following] + length
+            return self._border(position, self._clear)
         self.view.loose = True
+        if run.start() < self._last_run:
+            # GitHub's parser misses code behind a run that nothing closes
+            self.view.edits.append(Edit(position, run.end(), "&#96;" * length))
         self.view.add(run[0][0], position, run.end())
         return run.end()
+
+    def _in_address(self, position: int) -> bool:
+        """Whether GitHub takes what stands here for a part of the address before it."""
+        before = bisect_left(self._bare, (position,)) - 1
+        return before >= 0 and self._clear <= self._bare[before][0] and position < self._bare[before][1]
+
+    def _other_blocks(self) -> None:
+        """What would begin a block to GitHub alone goes on the line before."""
+        start = self.view.region.start
+        for pattern in (_OTHER_BLOCK, _LONE_TAG) if self.view.region.nested else (_OTHER_BLOCK,):
+            for match in pattern.finditer(self.source, start, self.end):
+                self.view.edits.append(Edit(match.start(), match.end(), " "))
 
     def _autolink(self, position: int) -> int:
         link = _AUTOLINK.match(self.source, position, self.end)
@@ -256,4 +299,6 @@ class _Text(_Html):
         )
         if not self._trusting:
             return self._plain(match.start())
+        if match["title"] and _LIVE.search(match["title"]):
+            self.view.edits.append(Edit(match.start("title"), match.end("title"), ""))
         return self._border(match.start(), match.end())

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.publish import Redactor
-from bot.publish.payload import Payload, redacted, suggested
+from bot.publish.payload import Payload, suggested
+from bot.publish.redact import redacted
 from bot.publish.split import CHARACTERS
 
 SECRET = "canary-of-the-tests"

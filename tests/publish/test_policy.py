@@ -35,7 +35,7 @@ def apply(text: str, sink: Sink = Sink.COMMENT) -> str:
         ("@b<!-- -->ob", "`@bob`"),
         ("[@bob](https://x.test/@bob)", "[`@bob`](https://x.test/@bob)"),
         ("https://x.test/@bob <https://x.test/@bob>", "https://x.test/@bob <https://x.test/@bob>"),
-        ("*https://x.test/a*@bob", "*https://x.test/a*`@bob`"),
+        ("*https://x.test/a*@bob", "*https://x.test/a* `@bob`"),
         ("| a |\n|---|\n| @bob |", "| a |\n|---|\n| `@bob` |"),
         ("> - @bob", "> - `@bob`"),
         ("# @bob", "# `@bob`"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import html
 import json
+import time
 from itertools import pairwise
 from textwrap import wrap
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.publish.redact import PLACEHOLDER, SHORTEST, Redactor
@@ -34,6 +35,9 @@ FORMS = {
     "JSON as PHP writes it": json.dumps({"key": SECRET}).replace("/", "\\/"),
     "base64 in lines": "\n".join(wrap(base64.b64encode(f"NAME={SECRET}\n".encode()).decode(), 20)),
     "hex in lines": "\r\n".join(wrap(SECRET.encode().hex(), 30)),
+    "base64 in lines, as JSON": json.dumps("\r\n".join(wrap(base64.b64encode(SECRET.encode()).decode(), 20))),
+    "base64 in quoted lines": "\n> ".join(wrap(base64.b64encode(SECRET.encode()).decode(), 20)),
+    "JSON in JSON, not ASCII": json.dumps(json.dumps({"key": SECRET}, ensure_ascii=False), ensure_ascii=False),
     "HTML": html.escape(SECRET),
     "other case": SECRET.upper().replace("Ü", "ü"),
 }
@@ -146,6 +150,7 @@ def test_idempotent_and_complete(pieces: list[str], noise: str) -> None:
     assert SECRET.encode().hex() not in once
 
 
+@settings(deadline=None)
 @given(
     secret_at=st.integers(0, 9_000),
     cuts=st.lists(st.integers(0, 10_000), max_size=12),
@@ -180,3 +185,11 @@ def test_a_secret_that_comes_later_is_known_from_then_on() -> None:
         assert PLACEHOLDER in redact(text)
     assert stream.feed(f"a {SECRET} b") + stream.close() == f"a {PLACEHOLDER} b"
     assert redact("first-value") == PLACEHOLDER
+
+
+@pytest.mark.parametrize("piece", ["\\", "\\n", "\n", "\n> ", "a\\\\n"])
+def test_piles_of_breaks_take_their_time_and_no_more(piece: str) -> None:
+    """In processor time of this thread."""
+    begin = time.thread_time()
+    Redactor([SECRET])(piece * (200_000 // len(piece)))
+    assert time.thread_time() - begin < 2
