@@ -9,7 +9,9 @@ import httpx
 import pytest
 
 from bot.demo.page.routes import POLICY
+from bot.demo.reviews import Remark
 from bot.demo.server import lookalike
+from tests.contract.pull_routes import with_pull
 from tests.demo.scene import Scene, Told, scene
 
 THREAD = "/ana/parser/issues/1"
@@ -51,6 +53,89 @@ async def test_the_page_shows_the_thread(tmp_path: Path) -> None:
         assert part in html, part
     assert "<script>alert" not in html
     assert 'style="' not in html
+
+
+async def test_a_tick_is_an_edit(tmp_path: Path) -> None:
+    """By whoever may edit: of a comment, the bot's too, and of the issue's own text; one sign of the source changes."""
+    made = scene(tmp_path)
+    world = made.world
+    source = "```\r\n- [ ] x\r\n```\r\n- [ ] approve\r\n- [ ] stop"
+    asked = world.comment(made.repo, 1, made.app.bot, source, app=made.app)
+    world.edit_issue(made.repo, 1, "meg", body="- [x] done")
+    async with browser(made) as client:
+        # as a browser has it, in which a text box knows one sort of line ends
+        tick = {"as": "meg", "ticked": True, "source": source.replace("\r\n", "\n")}
+        answer = await client.patch(f"/_demo/comments/{asked.id}/boxes/0", json=tick)
+        assert answer.json() == {"source": asked.body}
+        assert asked.body == source.replace("[ ] approve", "[x] approve")
+        told = world.deliveries[-1].payload()
+        assert (told["action"], told["sender"]["login"]) == ("edited", "meg")
+        assert told["changes"] == {"body": {"from": source}}
+        tick = {"as": "meg", "ticked": False, "source": "- [x] done"}
+        assert (await client.patch(f"{DEMO}/boxes/0", json=tick)).status_code == 200
+        assert made.issue.body == "- [ ] done"
+        html = (await client.get(f"{DEMO}/timeline")).text
+    assert "edited by meg</span>" in html
+    assert "edited</span>" in html
+
+
+async def test_a_tick_in_what_is_no_more(tmp_path: Path) -> None:
+    """Refused where the text changed meanwhile, the box is not there, or the person may not edit: nothing changes."""
+    made = scene(tmp_path)
+    world, body = made.world, "- [ ] a\n- [ ] b"
+    comment = world.comment(made.repo, 1, "meg", body)
+    made.issue.body = body
+    async with browser(made) as client:
+        for path, change, status, words in (
+            ("0", {"source": "- [ ] b\n- [ ] a"}, 409, "changed meanwhile"),
+            ("2", {}, 409, "changed meanwhile"),
+            ("0", {"as": "sam"}, 403, "write"),
+            ("0", {"ticked": "yes"}, 422, "ticked"),
+            ("0", {"source": None}, 422, "source"),
+        ):
+            tick = {"as": "meg", "ticked": True, "source": body} | change
+            for place in (f"/_demo/comments/{comment.id}", DEMO):
+                answer = await client.patch(f"{place}/boxes/{path}", json=tick)
+                assert (answer.status_code, words in answer.json()["message"]) == (status, True), (path, change)
+        gone = {"as": "meg", "ticked": True, "source": body}
+        assert (await client.patch("/_demo/comments/1/boxes/0", json=gone)).status_code == 404
+    assert (comment.body, made.issue.body) == (body, body)
+
+
+async def test_a_pull_request(tmp_path: Path) -> None:
+    """Branches, reviews in their place with verdict, lines and answers, and the checks of its head alone."""
+    made = scene(tmp_path)
+    world, pull = made.world, with_pull(made)
+    at = pull.number
+    remarks = [Remark("src/size.py", "Why **0**?", 2, start_line=1), Remark("src/size.py", "Was fine", 2, "LEFT")]
+    world.comment(made.repo, at, "sam", "one")
+    world.review(made.repo, at, "ana", "Nearly.", state="CHANGES_REQUESTED", remarks=remarks)
+    world.comment(made.repo, at, "sam", "two")
+    world.reply(pull.review_threads[0].comments[0].id, "meg", "Because.")
+    world.resolve(pull.review_threads[1], "meg")
+    world.review(made.repo, at, "ana", state="APPROVED")
+    world.add_check(made.repo, pull.head_sha, "lint", "success")
+    world.add_check(made.repo, pull.head_sha, "tests", "failure", title="1 of 5", summary="`empty`")
+    world.add_check(made.repo, "main", "elsewhere", "failure")
+    async with browser(made) as client:
+        html = (await client.get(f"/ana/parser/pull/{at}")).text
+        live = (await client.get(f"/_demo/ana/parser/issues/{at}/timeline")).text
+        one = (await client.get(THREAD)).text
+    place = 0
+    for part in ("wants to merge", "fix/size", "main", "<p>one</p>", "requested changes", "<p>Nearly.</p>",
+                 "src/size.py", "lines 1 to 2", '<span class="removed">-    return int(text)</span>',
+                 "<strong>0</strong>", "<p>Because.</p>", "line 2, as it was", "resolved by meg", "<p>Was fine</p>",
+                 "<p>two</p>", "approved these changes", "1 failure, 1 success", "tests", "1 of 5",
+                 "<code>empty</code>", "lint"):  # fmt: skip
+        place = live.index(part, place)
+    assert "elsewhere" not in live
+    # an answer is no review of its own
+    assert live.count('class="verdict') == 2
+    assert live.count("</section>") == html.count('<section class="review"') + 2
+    assert "opened this issue" not in live
+    assert 'class="checks"' not in one
+    for link in re.findall(r'href="#([^"]+)"', live):
+        assert f'id="{link}"' in live, link
 
 
 async def test_what_it_saw_is_offered_where_there_is_something(tmp_path: Path) -> None:
