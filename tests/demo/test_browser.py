@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, Route, async_playwright, expect
 
+from bot.demo.reviews import Remark
 from bot.demo.server import LookAlikeServer
 from bot.demo.stage import open_stage
+from tests.contract.pull_routes import with_pull
 from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
 from tests.demo.scene import Scene, Told, scene
 
@@ -93,6 +96,149 @@ async def test_a_conversation(opened: Open) -> None:
     await box.get_by_role("button", name="Delete").click()
     await expect(page.locator("article")).to_have_count(2)
     assert opened.complaints == []
+
+
+QUESTION = "**Build this plan?**\n\n```text\n- [ ] no box\n```\n\n- [ ] `approve`\n- [ ] revise\n  - [x] stop"
+
+
+async def test_boxes_are_ticked(opened: Open) -> None:
+    """With the mouse and with the keyboard, by whoever may edit; the focus stays though the text changes around it."""
+    made, page = opened.made, opened.page
+    asked = made.world.comment(made.repo, 1, made.app.bot, QUESTION, app=made.app)
+    box = page.locator(f"#issuecomment-{asked.id}")
+    ticks = box.get_by_role("checkbox")
+    await expect(ticks).to_have_count(3)
+    for who, may in (("sam", False), ("meg", True)):
+        await page.locator(".personas").get_by_text(who).click()
+        for index in range(3):
+            await expect(ticks.nth(index)).to_be_enabled(enabled=may)
+    await box.get_by_role("checkbox", name="approve").click()
+    await expect(box.locator("header")).to_contain_text("edited by meg")
+    assert asked.body == QUESTION.replace("[ ] `approve`", "[x] `approve`")
+    told = made.world.deliveries[-1].payload()
+    assert (told["action"], told["sender"]["login"], told["changes"]) == ("edited", "meg", {"body": {"from": QUESTION}})
+
+    # two at once, each in the text that the other left; and what somebody else says above comes in meanwhile
+    await ticks.nth(1).focus()
+    await page.keyboard.press("Space")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Space")
+    await expect(ticks.nth(2)).not_to_be_checked()
+    body = QUESTION.replace("- [ ] `", "- [x] `").replace("[ ] revise", "[x] revise").replace("[x] stop", "[ ] stop")
+    await _until(lambda: asked.body == body)
+    made.world.edit_comment(asked.id, "ana", f"Above.\n\n{body}\n\nBelow.")
+    await expect(box).to_contain_text("Below.")
+    await expect(box.locator("header")).to_contain_text("edited by ana")
+    await expect(ticks.nth(2)).to_be_focused()
+    await expect(ticks.nth(1)).to_be_checked()
+    # when there is nothing to tick any more, the keyboard goes on from the comment
+    made.world.edit_comment(asked.id, made.app.bot, "Answered by meg.")
+    await expect(ticks).to_have_count(0)
+    await expect(box).to_be_focused()
+    assert opened.complaints == []
+
+
+async def test_a_tick_that_came_too_late(opened: Open) -> None:
+    """It is refused and told, and the text is shown as it is now: the box may be another's."""
+    made, page = opened.made, opened.page
+    asked = made.world.comment(made.repo, 1, made.app.bot, "- [ ] approve", app=made.app)
+    ticks = page.locator(f"#issuecomment-{asked.id}").get_by_role("checkbox")
+    await expect(ticks).to_have_count(1)
+    # an edit of which this page is not told before it asks
+    with made.world.silence():
+        made.world.edit_comment(asked.id, made.app.bot, "- [ ] delete everything")
+    await ticks.click()
+    await expect(page.locator("#toast")).to_contain_text("changed meanwhile")
+    await expect(page.get_by_role("checkbox", name="delete everything")).not_to_be_checked()
+    assert asked.body == "- [ ] delete everything"
+    await ticks.click()
+    await _until(lambda: asked.body == "- [x] delete everything")
+
+
+async def test_a_tick_on_its_way_is_not_undone(opened: Open) -> None:
+    """What comes in before the tick has arrived shows the text without it: the box stays as it was ticked."""
+    made, page = opened.made, opened.page
+    asked = made.world.comment(made.repo, 1, made.app.bot, "- [ ] approve", app=made.app)
+    tick = page.locator(f"#issuecomment-{asked.id}").get_by_role("checkbox")
+    held, gone = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        held.set()
+        await gone.wait()
+        await route.continue_()
+
+    await page.route("**/boxes/*", hold)
+    await tick.click()
+    await held.wait()
+    made.world.react(asked, "ana", "eyes")
+    made.world.comment(made.repo, 1, "sam", "meanwhile")
+    await expect(page.locator("article")).to_have_count(3)
+    await expect(tick).to_be_checked()
+    await expect(page.locator(".marks")).to_have_count(0)
+    gone.set()
+    await expect(page.locator(".marks")).to_have_count(1)
+    await expect(tick).to_be_checked()
+    assert asked.body == "- [x] approve"
+
+
+async def test_an_edit_changes_in_place(opened: Open) -> None:
+    """The same nodes stay: what was unfolded stays unfolded, what was marked stays marked, nothing jumps."""
+    made, page = opened.made, opened.page
+    body = "one\n\n<details><summary>more</summary>\n\nfolded\n\n</details>\n\n" + "long\n\n" * 60
+    comment = made.world.comment(made.repo, 1, "meg", body)
+    box = page.locator(f"#issuecomment-{comment.id}")
+    await box.locator("summary").click()
+    await box.evaluate("box => (box.querySelector('.face').same = true)")
+    await box.locator("p", has_text="long").nth(40).scroll_into_view_if_needed()
+    place = await page.evaluate("scrollY")
+    made.world.edit_comment(comment.id, "meg", body.replace("one", "two"))
+    await expect(box.locator(".markdown > p").first).to_have_text("two")
+    await expect(box.locator("details")).to_have_attribute("open", "")
+    assert await box.evaluate("box => box.querySelector('.face').same")
+    assert await page.evaluate("scrollY") == place
+
+
+async def test_links_into_the_thread(opened: Open) -> None:
+    """A comment's address goes to that comment on this page, also where it was written as a link."""
+    made, page = opened.made, opened.page
+    first = made.world.comment(made.repo, 1, "sam", "the first")
+    link = f"{made.world.site_url}/ana/parser/issues/1#issuecomment-{first.id}"
+    made.world.comment(made.repo, 1, "meg", "\n\n".join(["down"] * 60) + f"\n\n[see]({link})")
+    await page.get_by_role("link", name="see").click()
+    await expect(page.locator(f"#issuecomment-{first.id}")).to_be_in_viewport()
+    assert len(page.context.pages) == 1
+    assert page.url == link
+
+
+async def test_a_pull_request(opened: Open) -> None:
+    """Reviews and checks come in live; the page of a phone is not wider for them."""
+    made, page = opened.made, opened.page
+    pull = with_pull(made)
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.goto(f"{made.world.site_url}/ana/parser/pull/{pull.number}")
+    await expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    remark = Remark("src/size.py", "- [ ] " + "z" * 200, 2)
+    made.world.review(made.repo, pull.number, "ana", "Nearly.", state="CHANGES_REQUESTED", remarks=[remark])
+    await expect(page.locator(".review")).to_contain_text("requested changes")
+    # the boxes of a review are shown; GitHub's own page is where they are ticked
+    await expect(page.locator(".message").get_by_role("checkbox")).to_be_disabled()
+    made.world.reply(pull.review_threads[0].comments[0].id, "meg", "Because.")
+    await expect(page.locator(".message")).to_have_count(2)
+    made.world.resolve(pull.review_threads[0], "meg")
+    await expect(page.locator(".review")).to_contain_text("resolved by meg")
+    check = made.world.add_check(made.repo, pull.head_sha, "tests", None)
+    await expect(page.locator(".check")).to_contain_text("in progress")
+    made.world.finish(check, "failure")
+    await expect(page.locator(".check")).to_contain_text("failure")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert opened.complaints == []
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    """Wait for what the page asked the world to do."""
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.01)
 
 
 async def test_the_configuration_is_edited(opened: Open) -> None:

@@ -72,10 +72,6 @@ function offer() {
 
 // What is there becomes what came in, in place: focus, selection and what somebody unfolded stay where they are.
 function morph(old, fresh) {
-  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {
-    old.replaceWith(fresh);
-    return;
-  }
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;
@@ -88,13 +84,25 @@ function morph(old, fresh) {
   }
   // what somebody ticked counts more for a browser than what the text says
   if (old.type === "checkbox") old.checked = fresh.hasAttribute("checked");
-  const rest = [...fresh.childNodes];
-  for (const child of [...old.childNodes]) {
-    const next = rest.shift();
-    if (next) morph(child, next);
-    else child.remove();
+  weave(old, [...old.childNodes], [...fresh.childNodes]);
+}
+
+// the longest sequence of nodes of the same names stays, so that a new paragraph moves the others instead of being them
+function weave(parent, olds, news) {
+  const same = (i, j) => olds[i].nodeName === news[j].nodeName;
+  const kept = Array.from({ length: olds.length + 1 }, () => new Array(news.length + 1).fill(0));
+  for (let i = olds.length - 1; i >= 0; i--) {
+    for (let j = news.length - 1; j >= 0; j--) {
+      kept[i][j] = same(i, j) ? kept[i + 1][j + 1] + 1 : Math.max(kept[i + 1][j], kept[i][j + 1]);
+    }
   }
-  old.append(...rest);
+  let i = 0;
+  let j = 0;
+  while (i < olds.length || j < news.length) {
+    if (i < olds.length && j < news.length && same(i, j)) morph(olds[i++], news[j++]);
+    else if (i === olds.length || (j < news.length && kept[i][j + 1] >= kept[i + 1][j])) parent.insertBefore(news[j++], olds[i] ?? null);
+    else olds[i++].remove();
+  }
 }
 
 // set by people and by this script, not by what is told: `offer` and `dress` see to them
