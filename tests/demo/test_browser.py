@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, Route, async_playwright, expect
 
+from bot.demo.known import Gate, Known
 from bot.demo.reviews import Remark
 from bot.demo.server import LookAlikeServer
 from bot.demo.stage import open_stage
+from bot.model.state import GateState
 from tests.contract.pull_routes import with_pull
 from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
 from tests.demo.scene import Scene, Told, scene
@@ -136,6 +138,30 @@ async def test_boxes_are_ticked(opened: Open) -> None:
     await expect(ticks).to_have_count(0)
     await expect(box).to_be_focused()
     assert opened.complaints == []
+
+
+async def test_commands_are_offered_while_they_apply(tmp_path: Path) -> None:
+    """`approve` appears with the question and goes with it; the mark of a question follows."""
+    made, told = scene(tmp_path), Told(SAW)
+    async with LookAlikeServer(made.world, saw=told) as server, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = await browser.new_page()
+        await page.goto(server.url)
+        offered = page.locator("[data-offer]:visible")
+        await expect(page.locator("#live")).to_have_attribute("data-state", "live")
+        await expect(offered).to_have_count(0)
+        asked = made.world.comment(made.repo, 1, made.app.bot, QUESTION, app=made.app)
+        told.known = Known(gates={asked.id: Gate(GateState.OPEN)}, offers=("approve", "stop"))
+        made.world.react(asked, "ana", "eyes")
+        await expect(page.locator(".gate")).to_have_text("waits for an answer")
+        await expect(offered).to_have_text(["approve", "stop"])
+        await offered.first.click()
+        await expect(page.get_by_label("Comment", exact=True)).to_have_value("@bot approve")
+        told.known = Known(gates={asked.id: Gate(GateState.ANSWERED, "meg", "approve")})
+        made.world.edit_comment(asked.id, made.app.bot, "Answered")
+        await expect(page.locator(".gate")).to_have_text("answered by meg: approve")
+        await expect(offered).to_have_count(0)
+        await browser.close()
 
 
 async def test_a_tick_that_came_too_late(opened: Open) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bot.demo.known import Gate, Known
 from bot.demo.page.routes import POLICY
 from bot.demo.reviews import Remark
 from bot.demo.server import lookalike
+from bot.model.state import GateState
 from tests.contract.pull_routes import with_pull
 from tests.demo.scene import Scene, Told, scene
 
@@ -100,6 +102,42 @@ async def test_a_tick_in_what_is_no_more(tmp_path: Path) -> None:
         gone = {"as": "meg", "ticked": True, "source": body}
         assert (await client.patch("/_demo/comments/1/boxes/0", json=gone)).status_code == 404
     assert (comment.body, made.issue.body) == (body, body)
+
+
+async def test_what_the_bot_knows(tmp_path: Path) -> None:
+    """Its pins with a way to take them away, its questions with what became of them, and what can be asked for now."""
+    made, told = scene(tmp_path), Told(SAW)
+    world = made.world
+    rows = [world.comment(made.repo, 1, "sam", "Keep 3.9")]
+    rows += [world.comment(made.repo, 1, made.app.bot, f"Build this? {at}", app=made.app) for at in range(3)]
+    told.known = Known(
+        {rows[0].id: "<meg>"},
+        {
+            rows[1].id: Gate(GateState.OPEN),
+            rows[2].id: Gate(GateState.ANSWERED, "meg", "<yes>"),
+            rows[3].id: Gate(GateState.EXPIRED),
+        },
+        ("approve", "stop"),
+    )
+    async with browser(made, told=told) as client:
+        html = (await client.get(THREAD)).text
+    boxes = [box for box in html.split("<article")[2:] if "</article>" in box]
+    assert "pinned by &lt;meg&gt;" in boxes[0]
+    assert f"@bot unpin https://github.test/ana/parser/issues/1#issuecomment-{rows[0].id}" in boxes[0]
+    assert "Pin for @bot" not in boxes[0]
+    found = [re.findall(r'badge gate (\w+)">([^<]+)<', box) for box in boxes]
+    assert found == [
+        [],
+        [("open", "waits for an answer")],
+        [("answered", "answered by meg: &lt;yes&gt;")],
+        [("expired", "nobody answered in time")],
+    ]
+    assert 'data-offers="approve stop"' in html
+    assert re.findall(r'data-offer="(\w+)" data-insert="@bot (\w+)"( hidden)?>', html) == [
+        ("approve", "approve", ""),
+        ("stop", "stop", ""),
+        ("resume", "resume", " hidden"),
+    ]
 
 
 async def test_a_pull_request(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from bot.demo.known import Gate
 from bot.demo.markdown import render
 from bot.demo.records import CONTENTS, Reaction, User
 from bot.model.role import Role
@@ -37,6 +38,9 @@ class Entry:
     is_bot: bool = False
     sees: bool = False
     silence: str = ""
+    #: who had the bot pin it
+    kept_by: str = ""
+    gate: Gate | None = None
 
 
 def html_of(body: str) -> Markup:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
+from bot.demo.known import Known
 from bot.demo.page import reviewed
 from bot.demo.page.entry import Entry, html_of, marks_of
 from bot.demo.page.reviewed import Checked, Reviewed
@@ -33,6 +34,10 @@ class Saw(Protocol):
 
     async def written(self, comments: Sequence[Comment], /) -> AbstractSet[int]:
         """Those of the comments for which there is something to see."""
+        ...
+
+    async def knows(self, issue: Issue, /) -> Known:
+        """The bot's pins and questions in a thread, and what can be asked for now."""
         ...
 
     def silence(self, comment_id: int, /) -> str:
@@ -69,7 +74,11 @@ class View:
         """Address of a thread, below this site."""
         return f"/{row.repository.full_name}/{'issues' if row.pull is None else 'pull'}/{row.number}"
 
-    async def entries(self, row: Issue) -> list[Entry | Push | Reviewed]:
+    async def known(self, row: Issue) -> Known:
+        """What the bot knows of a thread."""
+        return await self.saw.knows(row) if self.saw else Known()
+
+    async def entries(self, row: Issue, known: Known | None = None) -> list[Entry | Push | Reviewed]:
         """The thread from top to bottom, with its reviews, and the commits that were made since it was opened."""
         first = Entry(
             0, row.author, self._role(row.repository, row.author), html_of(row.body or "*No description provided.*"),
@@ -81,18 +90,19 @@ class View:
         if row.pull is not None:
             rest += reviewed.reviews(row.pull, partial(self._role, row.repository), self._message)
         rest.sort(key=_place)
-        return [first, *(self.entry(each, written) if isinstance(each, Comment) else each for each in rest)]
+        return [first, *(self.entry(each, written, known) if isinstance(each, Comment) else each for each in rest)]
 
     def checks(self, pull: Pull) -> list[Checked]:
         """The newest checks of a pull request's head."""
         return reviewed.checked(self.world.checks(pull.repository, pull.head_sha))
 
-    def entry(self, row: Comment, written: AbstractSet[int] = frozenset()) -> Entry:
+    def entry(self, row: Comment, written: AbstractSet[int] = frozenset(), known: Known | None = None) -> Entry:
         """One comment."""
         return Entry(
             row.id, row.author, self._role(row.issue.repository, row.author), html_of(row.body), row.body,
             row.created_at, row.edited_by, marks_of(row.reactions), row.pinned_by, row.minimized,
             row.author.type == "Bot", row.id in written, self.saw.silence(row.id) if self.saw else "",
+            known.pins.get(row.id, "") if known else "", known.gates.get(row.id) if known else None,
         )  # fmt: skip
 
     def _message(self, row: ReviewComment) -> Entry:

@@ -59,6 +59,12 @@ function dress() {
   }
 }
 
+// commands that do something now
+function suggest() {
+  const now = timeline.querySelector(".head").dataset.offers.split(" ");
+  for (const button of composer.querySelectorAll("[data-offer]")) button.hidden = !now.includes(button.dataset.offer);
+}
+
 // only what the chosen person may do: their own words, or everything with write access
 function offer() {
   for (const box of timeline.querySelectorAll("article .task-list-item-checkbox")) {
@@ -163,6 +169,7 @@ async function refresh() {
   }
   dress();
   offer();
+  suggest();
   mark();
   if (added && atEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "smooth" });
 }
