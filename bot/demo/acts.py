@@ -17,17 +17,20 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Somebody commits, writes, or both; then the bot's turn.
+    """Somebody commits, writes, or ticks the box of the bot's newest task list that begins with `ticks`; then the
+    bot's turn.
 
     `answer` holds what its one comment must contain, in this order; without it the bot must say nothing. `reactions`
-    are all that it may leave on the comment written here.
+    are all that it may leave on the comment written here, `settled` what its newest question must contain by then.
     """
 
     who: str
     says: str = ""
     commits: Commit | None = None
+    ticks: str = ""
     answer: tuple[str, ...] = ()
     reactions: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -24,11 +24,14 @@ _LISTS = {"bullet_list_open", "ordered_list_open"}
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box: its number in the comment from 0, and where its sign between the brackets stands in the source."""
+    """A box: its number in the comment from 0, where its sign between the brackets stands in the source, and what
+    stands behind it, as Markdown.
+    """
 
     number: int
     ticked: bool
     at: int
+    says: str = field(compare=False, default="")
 
 
 def plugin(parser: MarkdownIt) -> None:
@@ -72,8 +75,8 @@ def _find(state: StateCore) -> None:
         start, line = lines[token.map[0]]
         shown, said = line.rstrip(), token.content.partition("\n")[0].rstrip()
         # what the parser took away stands before it: indentation, the list's sign, quotes
-        token.meta["box"] = Box(number, match[1] in "xX", start + len(shown) - len(said) + 1)
         token.content = token.content[match.end() :].lstrip()
+        token.meta["box"] = Box(number, match[1] in "xX", start + len(shown) - len(said) + 1, token.content)
         item.attrSet("class", "task-list-item")
         lists[-1].attrSet("class", "contains-task-list")
         number += 1

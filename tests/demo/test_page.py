@@ -10,10 +10,8 @@ import pytest
 
 from bot.demo.known import Gate, Known
 from bot.demo.page.routes import POLICY
-from bot.demo.reviews import Remark
 from bot.demo.server import lookalike
 from bot.model.state import GateState
-from tests.contract.pull_routes import with_pull
 from tests.demo.scene import Scene, Told, scene
 
 THREAD = "/ana/parser/issues/1"
@@ -138,42 +136,6 @@ async def test_what_the_bot_knows(tmp_path: Path) -> None:
         ("stop", "stop", ""),
         ("resume", "resume", " hidden"),
     ]
-
-
-async def test_a_pull_request(tmp_path: Path) -> None:
-    """Branches, reviews in their place with verdict, lines and answers, and the checks of its head alone."""
-    made = scene(tmp_path)
-    world, pull = made.world, with_pull(made)
-    at = pull.number
-    remarks = [Remark("src/size.py", "Why **0**?", 2, start_line=1), Remark("src/size.py", "Was fine", 2, "LEFT")]
-    world.comment(made.repo, at, "sam", "one")
-    world.review(made.repo, at, "ana", "Nearly.", state="CHANGES_REQUESTED", remarks=remarks)
-    world.comment(made.repo, at, "sam", "two")
-    world.reply(pull.review_threads[0].comments[0].id, "meg", "Because.")
-    world.resolve(pull.review_threads[1], "meg")
-    world.review(made.repo, at, "ana", state="APPROVED")
-    world.add_check(made.repo, pull.head_sha, "lint", "success")
-    world.add_check(made.repo, pull.head_sha, "tests", "failure", title="1 of 5", summary="`empty`")
-    world.add_check(made.repo, "main", "elsewhere", "failure")
-    async with browser(made) as client:
-        html = (await client.get(f"/ana/parser/pull/{at}")).text
-        live = (await client.get(f"/_demo/ana/parser/issues/{at}/timeline")).text
-        one = (await client.get(THREAD)).text
-    place = 0
-    for part in ("wants to merge", "fix/size", "main", "<p>one</p>", "requested changes", "<p>Nearly.</p>",
-                 "src/size.py", "lines 1 to 2", '<span class="removed">-    return int(text)</span>',
-                 "<strong>0</strong>", "<p>Because.</p>", "line 2, as it was", "resolved by meg", "<p>Was fine</p>",
-                 "<p>two</p>", "approved these changes", "1 failure, 1 success", "tests", "1 of 5",
-                 "<code>empty</code>", "lint"):  # fmt: skip
-        place = live.index(part, place)
-    assert "elsewhere" not in live
-    # an answer is no review of its own
-    assert live.count('class="verdict') == 2
-    assert live.count("</section>") == html.count('<section class="review"') + 2
-    assert "opened this issue" not in live
-    assert 'class="checks"' not in one
-    for link in re.findall(r'href="#([^"]+)"', live):
-        assert f'id="{link}"' in live, link
 
 
 async def test_what_it_saw_is_offered_where_there_is_something(tmp_path: Path) -> None:
