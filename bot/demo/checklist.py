@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-_BOX = re.compile(r"\[([ \txX])\](?=\s+\S)")
+_BOX = re.compile(r"\[([ \txX])\](?=\s)")
 #: as the parser sees lines, whatever their ends
 _LINE_END = re.compile(r"\r\n?|\n")
 _LISTS = {"bullet_list_open", "ordered_list_open"}
@@ -73,10 +73,9 @@ def _find(state: StateCore) -> None:
             continue
         lines = lines or list(_lines(source))
         start, line = lines[token.map[0]]
-        shown, said = line.rstrip(), token.content.partition("\n")[0].rstrip()
-        # what the parser took away stands before it: indentation, the list's sign, quotes
         token.content = token.content[match.end() :].lstrip()
-        token.meta["box"] = Box(number, match[1] in "xX", start + len(shown) - len(said) + 1, token.content)
+        # before it stand only indentation, signs of lists and of quotes
+        token.meta["box"] = Box(number, match[1] in "xX", start + line.index("[") + 1, token.content)
         item.attrSet("class", "task-list-item")
         lists[-1].attrSet("class", "contains-task-list")
         number += 1

@@ -77,6 +77,7 @@ def test_a_box_has_a_name() -> None:
     assert 'aria-label="b c&lt;d&gt; &quot;e&quot; f g"' in html
     assert 'data-box="0" disabled checked' in html
     assert '<ul class="contains-task-list">' in html
+    assert render("- a\n  - b\n- [ ] c").startswith('<ul class="contains-task-list">\n<li>a\n<ul>\n<li>b')
     assert render("1. [ ] a").startswith('<ol class="contains-task-list">\n<li class="task-list-item"><input')
 
 
@@ -92,6 +93,7 @@ def test_any_box_can_be_ticked(parts: list[str]) -> None:
     """Each stands between brackets; ticking one leaves all others and the text as they were."""
     text = "".join(parts)
     found = boxes(text)
+    assert [box.number for box in found] == list(range(len(found)))
     for box in found:
         assert text[box.at - 1] + text[box.at + 1] == "[]"
         other = with_tick(text, box, not box.ticked)
