@@ -119,7 +119,35 @@ def conversation(decision: str) -> tuple[Act, ...]:
                 ),
             ),
         ),
+        Act(
+            "A plan waits for a person: it is sent back with a word, planned again, and approved with a tick",
+            (
+                Line(
+                    "ana",
+                    "@bot implement refuse a size without a number",
+                    answer=("Build this?", "a maintainer can answer", "bad input must end with exit code 2", "approve"),
+                    reactions=("eyes",),
+                ),
+                Line(
+                    "meg",
+                    f"@bot answer revise {REVISION}",
+                    answer=("Build this?", "not ok 5", "approve"),
+                    reactions=("+1",),
+                    settled=("Answered by `meg`", "revise", REVISION),
+                ),
+                Line(
+                    "meg",
+                    ticks="approve",
+                    answer=("ok 5 - an empty size", "all 5 checks passed", "implement"),
+                    settled=("Answered by `meg`", "approve"),
+                ),
+            ),
+        ),
     )
+
+
+#: what meg wants of the plan
+REVISION = "smaller, please: one line is enough"
 
 
 def _place() -> str:

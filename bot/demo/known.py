@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from bot.demo.records import Comment, Issue
 from bot.dispatch.builtins import BUILTINS
 from bot.model.state import GateState, RunState
-from bot.publish import gate_slot
+from bot.publish.gate_comment import slot_of
 from bot.store import Session, gates, runs, threads
 from bot.store.gates import Asked
-from bot.store.tables import Frame, Thread
+from bot.store.tables import Thread
 
 _SLOT = re.compile(r"^<!-- threadsmith slot=(\S+) digest=", re.MULTILINE)
 #: how many of the newest questions and runs are looked through: a demo has few
@@ -39,6 +39,8 @@ class Gate:
                 return f"answered by {self.by or 'nobody'}{f': {self.answer}' if self.answer else ''}"
             case GateState.EXPIRED:
                 return "nobody answered in time"
+            case GateState.VOID:
+                return "void: asked again"
             case _:
                 return "need not be answered"
 
@@ -58,20 +60,19 @@ def known(session: Session, issue: Issue) -> Known:
     if thread is None:
         return Known()
     asked = [each for each in gates.listed(session, None, limit=_NEWEST) if each.thread.id == thread.id]
-    by_slot = {str(_slot(session, each)): each for each in asked}
-    found: dict[int, Gate] = {}
-    for comment in issue.comments:
-        if (there := by_slot.get(_filled(comment))) is not None:
-            answer = there.gate.answer or {}
-            found[comment.id] = Gate(there.gate.state, str(answer.get("by") or ""), str(answer.get("answer") or ""))
+    by_slot = {slot: gate for each in asked for slot, gate in _comments(session, each)}
+    found = {row.id: gate for row in issue.comments if (gate := by_slot.get(_filled(row))) is not None}
     pins = {row.comment_id: row.pinned_by for row in threads.pins(session, thread.id) if not row.native}
     return Known(pins, found, _offers(session, thread, any(gate.state is GateState.OPEN for gate in found.values())))
 
 
-def _slot(session: Session, asked: Asked) -> object:
-    path = session.get_one(Frame, asked.attempt.frame_id).path
-    approval = asked.gate.id if asked.gate.kind == "approval" else ""
-    return gate_slot(asked.run.id, asked.attempt.step, asked.attempt.number, path, approval=approval)
+def _comments(session: Session, asked: Asked) -> Iterator[tuple[str, Gate]]:
+    """The slots of a question's comments, each with what became of it: only the newest can be answered."""
+    gate = asked.gate
+    for time in range(1, gate.asked):
+        yield str(slot_of(session, asked, time)), Gate(GateState.VOID)
+    answer = gate.answer or {}
+    yield str(slot_of(session, asked)), Gate(gate.state, str(answer.get("by") or ""), str(answer.get("answer") or ""))
 
 
 def _filled(comment: Comment) -> str:

@@ -234,6 +234,7 @@ class ReviewComment:
     created_at: datetime
     updated_at: datetime
     app: App | None = None
+    edited_by: User | None = None
     reactions: list[Reaction] = field(default_factory=list)
 
 

@@ -9,7 +9,7 @@ from playwright.async_api import async_playwright, expect
 from bot.demo.reviews import Remark
 from bot.demo.stage import open_stage
 from tests.contract.pull_routes import with_pull
-from tests.demo.opened import Open, needs_chromium
+from tests.demo.opened import Open, needs_chromium, until
 from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
 from tests.demo.scene import Scene
 
@@ -100,8 +100,8 @@ async def test_a_pull_request(opened: Open) -> None:
     remark = Remark("src/size.py", "- [ ] " + "z" * 200, 2)
     made.world.review(made.repo, pull.number, "ana", "Nearly.", state="CHANGES_REQUESTED", remarks=[remark])
     await expect(page.locator(".review")).to_contain_text("requested changes")
-    # the boxes of a review are shown; GitHub's own page is where they are ticked
-    await expect(page.locator(".message").get_by_role("checkbox")).to_be_disabled()
+    await page.locator(".message").get_by_role("checkbox").click()
+    await until(lambda: pull.review_threads[0].comments[0].body.startswith("- [x] z"))
     made.world.reply(pull.review_threads[0].comments[0].id, "meg", "Because.")
     await expect(page.locator(".message")).to_have_count(2)
     made.world.resolve(pull.review_threads[0], "meg")
@@ -281,7 +281,7 @@ async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
         await expect(page.locator(".silence")).to_have_text(
             "The bot stays silent: sam has the role read, write is needed"
         )
-        await expect(page.locator("[data-act=saw]")).to_have_count(2)
+        await expect(page.locator("[data-act=saw]")).to_have_count(5)
 
         await page.locator(".personas").get_by_text("meg").click()
         await page.get_by_label("Comment", exact=True).fill("@bot why")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.demo.records import Annotation
 from bot.demo.reviews import Remark
 from tests.contract.pull_routes import with_pull
 from tests.demo.scene import scene
@@ -26,7 +27,12 @@ async def test_a_pull_request(tmp_path: Path) -> None:
     world.resolve(pull.review_threads[1], "meg")
     world.review(made.repo, at, "ana", state="APPROVED")
     world.add_check(made.repo, pull.head_sha, "lint", "success")
-    world.add_check(made.repo, pull.head_sha, "tests", "failure", title="1 of 5", summary="`empty`")
+    failed = world.add_check(made.repo, pull.head_sha, "tests", "failure", title="1 of 5", summary="`empty`")
+    failed.text = "*details*"
+    failed.annotations += [
+        Annotation("src/size.py", 2, 2, "failure", "<b>got 0"),
+        Annotation("src/size.py", 1, 2, "warning", "both", title="Untyped"),
+    ]
     world.add_check(made.repo, "main", "elsewhere", "failure")
     async with browser(made) as client:
         html = (await client.get(f"/ana/parser/pull/{at}")).text
@@ -37,7 +43,8 @@ async def test_a_pull_request(tmp_path: Path) -> None:
                  "src/size.py", "lines 1 to 2", '<span class="removed">-    return int(text)</span>',
                  "<strong>0</strong>", "<p>Because.</p>", "line 2, as it was", "resolved by meg", "<p>Was fine</p>",
                  "<p>two</p>", "approved these changes", "1 failure, 1 success", "tests", "1 of 5",
-                 "<code>empty</code>", "lint"):  # fmt: skip
+                 "<code>empty</code>", "<em>details</em>", "note-failure", "src/size.py:2<", "&lt;b&gt;got 0",
+                 "note-warning", "src/size.py:1-2<", "Untyped", "lint"):  # fmt: skip
         place = live.index(part, place)
     assert "elsewhere" not in live
     # an answer is no review of its own

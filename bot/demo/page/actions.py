@@ -37,6 +37,7 @@ class Actions:
             Route("/_demo/comments/{comment:int}", self.delete, methods=["DELETE"]),
             Route(f"{thread}/boxes/{{box:int}}", self.tick_issue, methods=["PATCH"]),
             Route("/_demo/comments/{comment:int}/boxes/{box:int}", self.tick, methods=["PATCH"]),
+            Route("/_demo/review_comments/{comment:int}/boxes/{box:int}", self.tick_review, methods=["PATCH"]),
             Route("/_demo/comments/{comment:int}/pin", self.pin, methods=["PUT", "DELETE"]),
             Route("/_demo/comments/{comment:int}/minimized", self.minimize, methods=["PUT", "DELETE"]),
             Route("/_demo/{owner}/{repo}/file", self.commit, methods=["PUT"]),
@@ -92,6 +93,14 @@ class Actions:
         row = self._world.issue(self._named(request), request.path_params["number"])
         text = _ticked(row.body or "", request.path_params["box"], body)
         self._world.edit_issue(row.repository, row.number, who, body=text)
+        return JSONResponse({"source": text})
+
+    async def tick_review(self, request: Request) -> JSONResponse:
+        """The same for a message of a review."""
+        who, body = await self._read(request)
+        row = self._world.review_comment(request.path_params["comment"])
+        text = _ticked(row.body, request.path_params["box"], body)
+        self._world.edit_review_comment(row.id, who, text)
         return JSONResponse({"source": text})
 
     async def delete(self, request: Request) -> JSONResponse:

@@ -10,7 +10,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from bot.demo.page.entry import Entry, html_of
-from bot.demo.records import Check, Pull, Review, ReviewComment, ReviewThread, User
+from bot.demo.records import Annotation, Check, Pull, Review, ReviewComment, ReviewThread, User
 from bot.model.role import Role
 
 #: lines of a diff that stand above what was said about the last of them
@@ -66,6 +66,16 @@ class Reviewed:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a check says about a place: `level` is `notice`, `warning` or `failure`."""
+
+    place: str
+    level: str
+    title: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """A check of the head: `sort` is `good`, `bad`, `running` or `quiet`."""
 
@@ -76,6 +86,7 @@ class Checked:
     state: str
     title: str
     html: Markup | None
+    notes: tuple[Note, ...]
 
 
 def reviews(pull: Pull, role: Callable[[User], Role | None], show: Show) -> Iterator[Reviewed]:
@@ -104,10 +115,16 @@ def tally(rows: Iterable[Checked]) -> str:
 def _checked(row: Check) -> Checked:
     sort = "running" if row.conclusion is None else "quiet"
     sort = "good" if row.conclusion in _GOOD else "bad" if row.conclusion in _BAD else sort
+    said = "\n\n".join(text for text in (row.summary, row.text) if text)
     return Checked(
         row.id, row.name, row.app.name if row.app else "", sort, (row.conclusion or row.status).replace("_", " "),
-        row.title or "", html_of(row.summary) if row.summary else None,
+        row.title or "", html_of(said) if said else None, tuple(map(_note, row.annotations)),
     )  # fmt: skip
+
+
+def _note(row: Annotation) -> Note:
+    lines = str(row.start_line) if row.start_line == row.end_line else f"{row.start_line}-{row.end_line}"
+    return Note(f"{row.path}:{lines}", row.level, row.title or "", row.message)
 
 
 def _begun_by(thread: ReviewThread, review: Review) -> bool:

@@ -109,7 +109,7 @@ class View:
         """One message of a review thread."""
         return Entry(
             row.id, row.author, self._role(row.thread.pull.repository, row.author), html_of(row.body), row.body,
-            row.created_at, row.author if row.updated_at > row.created_at else None, marks_of(row.reactions),
+            row.created_at, row.edited_by, marks_of(row.reactions),
             is_bot=row.author.type == "Bot",
         )  # fmt: skip
 

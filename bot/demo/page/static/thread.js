@@ -59,6 +59,9 @@ function dress() {
   }
 }
 
+// those of texts that people edit here
+const BOXES = "[data-text] .task-list-item-checkbox";
+
 // commands that do something now
 function suggest() {
   const now = timeline.querySelector(".head").dataset.offers.split(" ");
@@ -67,8 +70,8 @@ function suggest() {
 
 // only what the chosen person may do: their own words, or everything with write access
 function offer() {
-  for (const box of timeline.querySelectorAll("article .task-list-item-checkbox")) {
-    box.disabled = !writes() && box.closest("article").dataset.author !== persona();
+  for (const box of timeline.querySelectorAll(BOXES)) {
+    box.disabled = !writes() && box.closest("[data-text]").dataset.author !== persona();
   }
   for (const button of timeline.querySelectorAll("[data-least]")) {
     const own = "own" in button.dataset && button.closest("article").dataset.author === persona();
@@ -284,21 +287,20 @@ function edit(box) {
 
 // ---- task lists: a tick is an edit of the source that this page saw -------------------------------------------------
 
-// how many ticks are on their way, by comment: until they are through, what comes in does not undo them
+// how many ticks are on their way, by box of the thread: until they are through, what comes in does not undo them
 const ticking = new Map();
 let ticks = Promise.resolve();
 
 function tick(box) {
-  const article = box.closest("article");
-  const { key } = article.dataset;
-  const where = key === "0" ? `${base}/boxes` : `/_demo/comments/${key}/boxes`;
+  const place = box.closest("[data-text]");
+  const { key } = box.closest("[data-key]").dataset;
   const { checked } = box;
   const as = persona();
   ticking.set(key, (ticking.get(key) ?? 0) + 1);
   // one after the other: each is made in the text that the one before it left
   ticks = ticks.then(async () => {
-    const source = article.querySelector(".source");
-    const told = await send("PATCH", `${where}/${box.dataset.box}`, { as, ticked: checked, source: source.value });
+    const source = place.querySelector(".source");
+    const told = await send("PATCH", `${place.dataset.text}/boxes/${box.dataset.box}`, { as, ticked: checked, source: source.value });
     if (told) source.textContent = told.source;
     else box.checked = !checked;
     ticking.set(key, ticking.get(key) - 1);
@@ -310,7 +312,7 @@ function tick(box) {
 }
 
 timeline.addEventListener("change", ({ target }) => {
-  if (target.matches("article .task-list-item-checkbox")) tick(target);
+  if (target.matches(BOXES)) tick(target);
 });
 
 // a link to a place on this very page goes there, not into another tab
