@@ -44,6 +44,15 @@ async def test_a_plan_is_revised_and_approved() -> None:
         for name in ("approve", "revise", "stop"):
             await expect(first.get_by_role("checkbox", name=name)).to_be_disabled()
 
+        # whoever may edit may tick, and is told where that does not count
+        await page.locator(".personas").get_by_text("ana", exact=True).click()
+        wrong = first.get_by_role("checkbox", name="approve")
+        await wrong.focus()
+        await page.keyboard.press("Space")
+        await expect(first.locator(".markdown")).to_contain_text("does not count", timeout=PATIENCE)
+        await expect(wrong).not_to_be_checked()
+        await expect(wrong).to_be_focused()
+
         await write(page, "meg", f"@bot answer revise {WISH}")
         await expect(said).to_have_count(2, timeout=PATIENCE)
         await stage.rest()

@@ -67,7 +67,7 @@ def test_once_plays_every_act_and_leaves_nothing(tmp_path: Path) -> None:
     assert "isolation is o" in done.stdout
     assert "stays silent: sam has the role read, write is needed" in done.stdout
     assert "9:5 unknown_key" in done.stdout
-    assert "24 comments, each as expected and none besides" in done.stdout
+    assert "26 comments, each as expected and none besides" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -183,8 +183,8 @@ async def test_the_page_shows_what_the_bot_saw() -> None:
     """Blocks with their texts, comments with their fates, inputs, from the bot's own store; nothing without a model."""
     async with open_stage() as stage:
         assert await play(stage) == []
-        index, first, checks, broken, second, plan, planned, built = stage.said()
-        for comment in (index, checks, broken):
+        index, first, checks, broken, second, plan, status, planned, built = stage.said()
+        for comment in (index, checks, broken, status):
             assert "No model was asked" in await saw(stage, comment)
         html = await saw(stage, first)
         for part in ("r1", "demo:helper", "You help the maintainers", "<b>pin</b>", "by ana", "not ok 5", "exit 0",
@@ -224,7 +224,7 @@ async def test_faults_are_found() -> None:
     assert any(fault.startswith(f"{TITLES[0]}: the bot's comment is missing") for fault in faults)
     assert f"{TITLES[0]}: the bot's reactions to meg are none, expected +1" in faults
     assert f"the bot reacted to an old comment of {old.author.login}: heart" in faults
-    assert "the thread holds 24 comments, 23 were expected" in faults
+    assert "the thread holds 26 comments, 25 were expected" in faults
 
 
 async def test_a_bot_that_hangs_is_not_waited_for() -> None:
