@@ -85,6 +85,9 @@ async def test_a_tick_that_came_too_late(opened: Open) -> None:
     assert asked.body == "- [ ] delete everything"
     await ticks.click()
     await until(lambda: asked.body == "- [x] delete everything")
+    # and whoever takes the tick back is believed, though this browser made it
+    made.world.edit_comment(asked.id, made.app.bot, "- [ ] delete everything")
+    await expect(ticks).not_to_be_checked()
 
 
 async def test_a_tick_on_its_way_is_not_undone(opened: Open) -> None:
