@@ -172,7 +172,9 @@ class Reporter:
                 continue
             if step.publish is False:
                 continue
-            if step.publish is True and outbox.find(session, _slot(rows, attempt)) is not None:
+            # what was taken over was posted by the run that it is taken from
+            posted = attempt.taken_from is not None or outbox.find(session, _slot(rows, attempt)) is not None
+            if step.publish is True and posted:
                 return True
             if self.output(session, rows, step, attempt, bot):
                 return True
@@ -182,9 +184,9 @@ class Reporter:
         """Nobody need answer what the end has left open."""
         attempts = {attempt.id: attempt for attempt in rows.attempts}
         for gate in rows.gates:
-            if gate.state is GateState.CANCELLED and gate.kind in ASKED:
-                asked = Asked(gate, attempts[gate.attempt_id], rows.run, rows.dispatch, rows.thread)
-                say_gate(session, self._speaker, asked)
+            attempt = attempts[gate.attempt_id]
+            if gate.state is GateState.CANCELLED and gate.kind in ASKED and attempt.taken_from is None:
+                say_gate(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
 
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(
@@ -246,6 +248,8 @@ def _output(session: Session, attempt: Attempt) -> str:
 def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     usage = Usage()
     for each in rows.attempts:
+        if each.taken_from is not None:
+            continue  # it was paid by the run that it is taken from
         usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
