@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.replies import Prepare, Replies
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
-from bot.publish import cancelled_body, inline_code, say_gate
-from bot.store import Session, dispatches, gates
+from bot.publish import Footer, cancelled_body, inline_code, run_footer, say_gate
+from bot.store import Session, dispatches, gates, runs
 from bot.store.tables import Run, Thread
 
 
@@ -22,7 +22,7 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
             replies.say(session, thread, asked, acceptance, text)
             return
         _end(replies, session, thread, found, acceptance)
-        react(session, thread, acceptance, asked, "+1", replies.speaker)
+        replies.done(session, thread, asked, acceptance)
 
     return act
 
@@ -32,7 +32,7 @@ async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client:
         found = dispatches.open_of_thread(session, thread.id)
         _end(replies, session, thread, found, acceptance)
         resume = f"{inline_code(f'{acceptance.handle} resume')} goes on"
-        react(session, thread, acceptance, asked, "+1", replies.speaker)
+        replies.done(session, thread, asked, acceptance)
         if thread.paused:
             text = f"{paused(thread)} already; {resume}."
         else:
@@ -48,7 +48,7 @@ async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client:
 
 async def _resume(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        react(session, thread, acceptance, asked, "+1", replies.speaker)
+        replies.done(session, thread, asked, acceptance)
         if not thread.paused:
             replies.say(session, thread, asked, acceptance, "This thread is not stopped; there is nothing to resume.")
             return
@@ -88,9 +88,13 @@ def _tell_cancelled(replies: Replies, session: Session, thread: Thread, run: Run
         thread,
         Slot(f"run/{run.id}", "end"),
         purpose="cancelled",
-        body=cancelled_body(run=run.number, workflow=run.workflow, by=by),
+        body=cancelled_body(run=run.number, workflow=run.workflow, by=by, footer=_footer(session, run)),
         run=run,
     )
+
+
+def _footer(session: Session, run: Run) -> Footer:
+    return run_footer(run, runs.rows(session, run.id).attempts)
 
 
 def _take_back(replies: Replies, session: Session, run: Run) -> None:

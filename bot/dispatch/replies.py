@@ -40,9 +40,15 @@ class Replies:
         """An act that only says something."""
 
         def act(session: Session, thread: Thread) -> None:
+            self.done(session, thread, asked, acceptance)
             self.say(session, thread, asked, acceptance, body)
 
         return act
+
+    def done(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance) -> None:
+        """👍 for a built-in that did what it was told; a suggestion is none."""
+        if asked.command.kind == "builtin":
+            react(session, thread, acceptance, asked, "+1", self.speaker)
 
     def say(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
         """Answer a built-in in the thread."""

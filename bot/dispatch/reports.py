@@ -192,6 +192,7 @@ async def _config(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
 
 async def _status(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
+        replies.done(session, thread, asked, acceptance)
         replies.say(session, thread, asked, acceptance, status_body(session, thread, acceptance.now, acceptance.handle))
 
     return act
@@ -199,6 +200,7 @@ async def _status(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
 
 async def _why(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
+        replies.done(session, thread, asked, acceptance)
         body = why_body(session, thread, asked.command.params.get("run"))
         replies.say(session, thread, asked, acceptance, body)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from bot.engine.graph import End
 from bot.model.context import Manifest
-from bot.model.outcome import Intent, Usage
+from bot.model.outcome import Intent
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, GateState, RunState
 from bot.publish import (
@@ -18,6 +19,7 @@ from bot.publish import (
     failure_body,
     inline_code,
     note_body,
+    run_footer,
     say_gate,
     say_reminder,
 )
@@ -246,19 +248,12 @@ def _output(session: Session, attempt: Attempt) -> str:
 
 
 def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
-    usage = Usage()
-    for each in rows.attempts:
-        if each.taken_from is not None:
-            continue  # it was paid by the run that it is taken from
-        usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
-    return Footer(
-        run=rows.run.number,
-        name=rows.run.workflow,
+    return replace(
+        run_footer(rows.run, rows.attempts),
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
-        usage=usage,
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
     )
 
