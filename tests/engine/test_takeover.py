@@ -279,7 +279,8 @@ async def test_used_workflows_count_among_what_comes_before(store: Store) -> Non
     steps = "- {id: plan, uses: other}\n- {id: build, run: x}"
 
     def configuration(prompt: str) -> Configuration:
-        other = f"  other:\n    export: {{from: [inner], required: false}}\n    steps:\n      - {{id: inner, agent: writer, prompt: {prompt}}}\n"
+        step = f"{{id: inner, agent: writer, prompt: {prompt}}}"
+        other = f"  other:\n    export: {{from: [inner], required: false}}\n    steps:\n      - {step}\n"
         return load({".github/bot.yml": workflow_of(steps) + other, **FILES}, builtin_files())
 
     case = (await Play.of(store, "- {id: x, run: x}", guid=new_id())).case
