@@ -88,8 +88,8 @@ async def test_cancel_ends_all_of_this_thread(store: Store) -> None:
         lambda s: [(o.body, o.run_id is not None, o.sequence) for o in s.exec(select(Outbox)) if o.action == "comment"]
     )
     assert told == [
-        ("r2 `ask` was cancelled by `meg`.", True, 2),
-        ("r3 `ask` was cancelled by `meg`.", True, 3),
+        ("r2 `ask` was cancelled by `meg`.\n\n<sub>r2 · ask</sub>", True, 2),
+        ("r3 `ask` was cancelled by `meg`.\n\n<sub>r3 · ask</sub>", True, 3),
     ]
 
 

@@ -24,7 +24,8 @@ def test_the_builtins_of_now() -> None:
     """These are promised; each name stands once."""
     names = [builtin.name for builtin in BUILTINS]
     assert sorted(names) == [
-        *("cancel", "config", "help", "pin", "pins", "resume", "retry", "status", "stop", "unpin", "why")
+        *("answer", "approve", "cancel", "config", "help", "pin", "pins", "reject", "resume", "retry", "status"),
+        *("stop", "unpin", "why"),
     ]
 
 
