@@ -15,7 +15,9 @@ from bot.store.tables import Run, Thread, Value
 from bot.workflows import Configuration
 
 #: Gives what writes into a new run whatever an earlier one came to before a step; see `engine.takeover.take_over`.
-TakeOver = Callable[[RunRows, Sequence[Value], Configuration, Configuration, str], Callable[[Session, Run], None]]
+TakeOver = Callable[
+    [RunRows, Sequence[Value], Configuration, Configuration, str, str | None], Callable[[Session, Run], None]
+]
 
 
 class Replies:

@@ -36,7 +36,7 @@ async def needed(store: Store, configuration: Configuration, event: Event, comma
     return configuration.role_for(found.run.workflow) if isinstance(found, _Meant) else configuration.bot.trigger_role
 
 
-async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
+async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act:
     """Decide which run is meant; whether it may be tried again is decided on the rows."""
     configured = acceptance.configured
     assert configured is not None, "a command is heard by a mention, which reads the configuration"
@@ -52,9 +52,14 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, _client
         raise UserError("retry_refused", "another run has ended meanwhile", "name the run that you mean")
     before = await asyncio.to_thread(_before, replies, meant.snapshot)
 
+    head: str | None = None
+    if "from" in asked.command.params and acceptance.event.issue.is_pull_request:
+        # an answer that is taken over is bound to the head that it was given at
+        head = (await client.pull_request(acceptance.event.issue.number)).head_sha
+
     def act(session: Session, thread: Thread) -> None:
         try:
-            _again(session, thread, replies, asked, acceptance, meant.run.id, before)
+            _again(session, thread, replies, asked, acceptance, meant.run.id, before, head)
         except UserError as error:
             replies.refusal(asked, acceptance, error)(session, thread)
 
@@ -89,6 +94,7 @@ def _again(
     acceptance: Acceptance,
     run_id: str,
     before: Configuration | None,
+    head: str | None,
 ) -> None:
     """Start it. Raises `UserError`, before anything is written, where it cannot be."""
     assert acceptance.configured is not None
@@ -116,7 +122,7 @@ def _again(
     if step is not None:
         if before is None:
             raise UserError("retry_refused", f"the configuration of {name} cannot be read any more", "leave out `from`")
-        take_over = replies.take_over(rows, runs.every_value(session, run.id), before, usable, step)
+        take_over = replies.take_over(rows, runs.every_value(session, run.id), before, usable, step.lower(), head)
     was = before.workflow_for(run.workflow) if before is not None else None
     signed = inputs.sign(workflow, words(first, was))
     if take_over is not None and not signed.violations and dict(signed.inputs) != first.inputs:

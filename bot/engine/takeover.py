@@ -15,6 +15,7 @@ from bot.engine.evidence import restate
 from bot.engine.frames import Find, Level, Tree
 from bot.errors import UserError
 from bot.model.ident import new_id
+from bot.model.state import GateState
 from bot.store import Session, runs
 from bot.store.runs import OVER, RunRows, copied
 from bot.store.tables import Attempt, Run, Value
@@ -47,13 +48,18 @@ class Takeover:
 
 
 def take_over(
-    rows: RunRows, values: Sequence[Value], before: Configuration, now: Configuration, step: str
+    rows: RunRows,
+    values: Sequence[Value],
+    before: Configuration,
+    now: Configuration,
+    step: str,
+    head: str | None = None,
 ) -> Callable[[Session, Run], None]:
     """What writes into a new run whatever the run of `rows` came to before `step`; `values` are all that it wrote.
 
-    `before` is the configuration that it ran with, `now` the one that the new run has. Raises `UserError`
-    `retry_refused` where the step is none of the workflow's own row, was never come to, or where what ran before it is
-    another step now.
+    `before` is the configuration that it ran with, `now` the one that the new run has; `head` is the head of the pull
+    request now. Raises `UserError` `retry_refused` where the step is none of the workflow's own row, was never come to,
+    where what ran before it is another step now, or where an answer before it was bound to another head.
     """
     old, new = before.workflow_for(rows.run.workflow), now.workflow_for(rows.run.workflow)
     name = f"r{rows.run.number}"
@@ -67,6 +73,7 @@ def take_over(
         hint = f"it came to {came}" if came else f"`retry {name}` begins it anew"
         raise UserError("retry_refused", f"{name} never came to `{step}`, so nothing before it is known", hint)
     _unchanged(tree.root, attempts, (old, before.workflow_for), (new, now.workflow_for), step, name)
+    _bound(rows, attempts, head, name)
     return Takeover(rows, values, attempts, new, now.workflow_for).write
 
 
@@ -115,6 +122,18 @@ def _unchanged(
         raise UserError("retry_refused", f"`{fresh[0]}`, which comes before `{step}`, is new", hint)
     if was != now:
         raise UserError("retry_refused", f"the steps before `{step}` stand in another order", hint)
+
+
+def _bound(rows: RunRows, attempts: Sequence[Attempt], head: str | None, name: str) -> None:
+    """Nobody's answer holds for another head than the one it was given at."""
+    for one in attempts:
+        _, inside = _below(rows, [one])
+        for gate in rows.gates:
+            if gate.attempt_id in inside and gate.state is GateState.ANSWERED and gate.head_sha not in (None, head):
+                message = (
+                    f"the answer in `{one.step}` was given at head {str(gate.head_sha)[:7]}, which is not the head now"
+                )
+                raise UserError("retry_refused", message, f"`retry {name} from {one.step}` asks again")
 
 
 def _before(workflow: Workflow, step: str) -> list[str]:

@@ -19,8 +19,9 @@ from bot.engine.takeover import take_over
 from bot.errors import UserError
 from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Usage
-from bot.model.state import ArtifactState
+from bot.model.state import ArtifactState, GateState
 from bot.store import Session, Store, open_store, runs
+from bot.store.tables import Gate
 from bot.workflows import Configuration, builtin_files, load
 from tests import rows
 from tests.engine.play import Play, Script, workflow_of
@@ -34,13 +35,15 @@ FILES = {
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
-async def again(first: Play, step: str, script: Script, configuration: Configuration | None = None) -> Play:
+async def again(
+    first: Play, step: str, script: Script, configuration: Configuration | None = None, head: str | None = None
+) -> Play:
     """A new run that takes over what `first` came to before `step`, claimed."""
     case, now = first.case, configuration or first.case.configuration
 
     def work(session: Session) -> str:
         old = runs.rows(session, case.run_id)
-        write = take_over(old, runs.every_value(session, case.run_id), case.configuration, now, step)
+        write = take_over(old, runs.every_value(session, case.run_id), case.configuration, now, step, head)
         run = rows.run(session, guid=new_id(), workflow="main", comment_id=501)
         run.retry_of = case.run_id
         write(session, run)
@@ -291,3 +294,34 @@ async def test_used_workflows_count_among_what_comes_before(store: Store) -> Non
     assert (same.end, same.started) == ("succeeded", ["build"])
     with pytest.raises(UserError, match="`plan`, which comes before `build`, has changed since"):
         await again(first, "build", {}, configuration("q"))
+
+
+async def test_an_answer_holds_for_the_head_it_was_given_at(store: Store) -> None:
+    """Where the branch has moved since, the question has to be asked again: nobody approved what is there now."""
+    steps = "- {id: go, ask: Fine?}\n- {id: build, run: x}"
+    first = await played(
+        store, steps, {"go": Done(result={"answer": "approve"}), "build": Failed("command_failed", "no")}
+    )
+
+    def bind(session: Session) -> None:
+        found = runs.rows(session, first.case.run_id)
+        gate = Gate(
+            attempt_id=found.attempts[0].id, run_id=first.case.run_id, question="Fine?", digest="d",
+            head_sha="a" * 40, state=GateState.ANSWERED, answer={"answer": "approve", "by": "meg"},
+        )  # fmt: skip
+        for one in found.gates:
+            session.delete(one)
+        session.flush()
+        session.add(gate)
+
+    await first.answer(answer="approve")
+    await first.case.store.write(bind)
+    with pytest.raises(UserError) as caught:
+        await again(first, "build", {}, head="b" * 40)
+    assert caught.value.message == "the answer in `go` was given at head aaaaaaa, which is not the head now"
+    assert caught.value.hint == "`retry r1 from go` asks again"
+    second = await again(first, "build", {}, head="a" * 40)
+    assert (await second.go()).end == "succeeded"
+    assert [(one.state, one.answer) for one in (await second.case.rows()).gates] == [
+        (GateState.ANSWERED, {"answer": "approve", "by": "meg"})
+    ]
