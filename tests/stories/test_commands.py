@@ -28,6 +28,10 @@ workflows:
       - {id: build, run: "test -f mended && echo built at ${{ params.depth }} after $PLAN", workspace: read,
          env: {PLAN: "${{ steps.plan.output }}"}}
       - {id: test, run: "echo tested $BUILD", env: {BUILD: "${{ steps.build.output }}"}}
+  silent:
+    steps:
+      - {id: plan, run: echo planned, publish: true}
+      - {id: check, run: test -f mended, workspace: read}
   open_to_all:
     trigger_role: read
     steps: [{id: only, run: "echo hello $ACTOR", env: {ACTOR: "${{ trigger.actor }}"}}]
@@ -104,6 +108,16 @@ async def test_retry_from_a_step_takes_over_what_came_before(stage: Stage) -> No
     written = plan.split("planned ")[1].split()[0]
     assert f"tested built at 1 after planned {written}" in stage.replies()[-1]
     assert len([body for body in stage.replies() if "planned" in body and "tested" not in body]) == 1
+
+
+async def test_what_was_posted_is_not_posted_again(stage: Stage) -> None:
+    """The result of a retry that has nothing new to say stands in the thread already."""
+    await stage.says("ana", "@bot silent")
+    said = len(stage.replies())
+    await stage.configures("yes\n", path="mended")
+    asked = await stage.says("meg", "@bot retry from check")
+    assert stage.reactions(asked) == ["eyes", "rocket"]
+    assert len(stage.replies()) == said
 
 
 @pytest.mark.parametrize(
