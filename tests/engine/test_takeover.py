@@ -127,7 +127,11 @@ def roundabouts(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
                 step["loop"] = {"max": draw(st.integers(1, 2)), "on_exhaust": draw(st.sampled_from(["last", "fail"]))}
             case "rework":
                 step["result"] = {"schema": "number.json", "on_mismatch": "retry"}
-                step["rework"] = {"to": back, "max_loops": 1, "on_exhaust": draw(st.sampled_from([ahead, "fail"]))}
+                step["rework"] = {
+                    "to": back,
+                    "max_loops": 1,
+                    "on_exhaust": draw(st.sampled_from(["fail", ahead if ahead != "end" else "fail"])),
+                }
         lines.append(f"- {json.dumps(step)}")
         fates = draw(st.lists(st.booleans(), min_size=1, max_size=3))
 
