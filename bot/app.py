@@ -21,9 +21,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Identities, Intake, Parts, ThreadIntents, is_builtin_only
+from bot.dispatch import Actions, Ceilings, Identities, Intake, Parts, ThreadIntents, is_builtin_only
 from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
 from bot.engine.progress import AFTER, EVERY
+from bot.engine.takeover import take_over
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
@@ -175,7 +176,8 @@ async def open_bot(
             environ=environ,
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
-        parts = Parts(store, github, identities, memo, marker, speaker, clock)
+        ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
+        parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings)
         targets = HookTargets(store, memo, secrets, tools.reach)
         done_by = {
             **performers(github, marker, identities, targets),
@@ -186,7 +188,7 @@ async def open_bot(
         progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
         loops = [
             asyncio.create_task(progress.run(), name="progress"),
-            asyncio.create_task(Intake(parts, Actions(speaker)).run(), name="intake"),
+            asyncio.create_task(Intake(parts, Actions(parts, take_over)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
             asyncio.create_task(sender.run(), name="outbox"),
         ]

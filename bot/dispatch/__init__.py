@@ -2,10 +2,21 @@
 
 from bot.dispatch.acceptance import issue_values
 from bot.dispatch.actions import Actions
+from bot.dispatch.admission import Ceilings
 from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
 from bot.dispatch.parts import Parts
 
-__all__ = ["Actions", "Identities", "Identity", "Intake", "Parts", "ThreadIntents", "is_builtin_only", "issue_values"]
+__all__ = [
+    "Actions",
+    "Ceilings",
+    "Identities",
+    "Identity",
+    "Intake",
+    "Parts",
+    "ThreadIntents",
+    "is_builtin_only",
+    "issue_values",
+]

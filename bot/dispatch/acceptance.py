@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from bot.dispatch import inputs, quota
+from bot.dispatch import admission, inputs
+from bot.dispatch.admission import NO_CEILINGS, Ceilings
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
@@ -18,7 +19,7 @@ from bot.model.slot import Slot
 from bot.model.thread import Issue
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
-from bot.store.tables import Delivery, Dispatch, Thread
+from bot.store.tables import Delivery, Dispatch, Run, Thread
 from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
@@ -46,6 +47,7 @@ class Acceptance:
     identity: Identity
     configured: Configured | None
     now: datetime
+    ceilings: Ceilings = NO_CEILINGS
 
     def slot(self, asked: Asked, purpose: str) -> Slot:
         """The slot of what is said about one request."""
@@ -73,7 +75,7 @@ def accept(
     configured = acceptance.configured
     assert configured is not None, "nothing is asked before the configuration is read"
     if configured.configuration is None:
-        _tell_broken(session, thread, acceptance, asked, configured, speaker)
+        tell_broken(session, thread, acceptance, asked, speaker)
         return
     _dispatch(session, thread, acceptance, asked, configured, speaker)
 
@@ -93,10 +95,10 @@ def tell_surplus(session: Session, thread: Thread, acceptance: Acceptance, surpl
     speaker.comment(session, thread, slot, purpose="error", body=body)
 
 
-def _tell_broken(
-    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, configured: Configured, speaker: Speaker
-) -> None:
+def tell_broken(session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, speaker: Speaker) -> None:
     """A reaction for whoever asks, and one comment per thread and commit."""
+    configured = acceptance.configured
+    assert configured is not None, "nothing is asked before the configuration is read"
     react(session, thread, acceptance, asked, "confused", speaker)
     slot = Slot(f"thread/{thread.id}", "config", step=configured.version)
     if outbox.find(session, slot) is None:
@@ -123,20 +125,39 @@ def broken_body(acceptance: Acceptance) -> str:
 def _dispatch(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, configured: Configured, speaker: Speaker
 ) -> None:
-    event, command = acceptance.event, asked.command
+    command = asked.command
     assert configured.configuration is not None
-    limits = configured.configuration.bot.limits
-    if (limit := quota.reached(session, thread, event.sender, limits, acceptance.now)) is not None:
-        _tell_limit(session, thread, acceptance, asked, limit, speaker)
-        return
     workflow = configured.configuration.workflow_for(command.name)
     signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
-    if signed.violations:
-        body = note_body(inputs.told(command.name, signed.violations))
-        speaker.comment(session, thread, acceptance.slot(asked, "inputs"), purpose="error", body=body)
-        react(session, thread, acceptance, asked, "confused", speaker)
-        return
+    wanted = Wanted(command.name, acceptance.event.text, signed, trigger(acceptance.event, command))
+    start(session, thread, acceptance, asked, wanted, speaker)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a dispatch is to run, whoever asks: the request's words, what they are bound to, and where they came from.
+
+    `repeats` is the dispatch whose request it is, where a run is tried again.
+    """
+
+    workflow: str
+    request: str
+    signed: inputs.Signed
+    trigger: Mapping[str, Any]
+    repeats: Dispatch | None = None
+    retry_of: str | None = None
+
+
+def start(
+    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, wanted: Wanted, speaker: Speaker
+) -> Run | None:
+    """Queue a run with its 👀, or record and tell why not: the run, None where it is refused."""
+    configured, event = acceptance.configured, acceptance.event
+    assert configured is not None
+    assert configured.configuration is not None
+    bot = configured.configuration.bot
     snapshot = snapshots.keep(session, event.repository.id, configured.version, configured.files, acceptance.now)
+    first = wanted.repeats
     dispatch = Dispatch(
         thread_id=thread.id,
         delivery_id=acceptance.delivery.id,
@@ -145,31 +166,43 @@ def _dispatch(
         snapshot_id=snapshot.id,
         actor_id=event.sender.id,
         actor=event.sender.login,
-        actor_role=str(asked.role or ""),
+        actor_role=_role(asked, first),
         comment_id=acceptance.target_id,
         comment_count=event.issue.comment_count,
-        request=event.text,
-        command=command.name,
-        params=dict(signed.params),
-        inputs=dict(signed.inputs),
-        trigger=trigger(event, command),
+        request=wanted.request,
+        command=wanted.workflow,
+        params=dict(wanted.signed.params),
+        inputs=dict(wanted.signed.inputs),
+        trigger=dict(wanted.trigger),
         issue=issue_values(event.issue),
+        depth=first.depth if first is not None else 0,
         created_at=acceptance.now,
     )
-    dispatches.accept(session, dispatch, command.name, acceptance.now)
-    if configured.configuration.bot.publish.progress != "none":
+    refused = admission.refusal(
+        session, thread, event.sender, bot.limits, acceptance.ceilings, acceptance.handle, acceptance.now
+    )
+    if refused is not None:
+        dispatches.refuse(session, dispatch, f"{refused.key}: {refused.told}")
+        react(session, thread, acceptance, asked, "confused", speaker)
+        admission.tell(session, thread, refused, speaker)
+        return None
+    if wanted.signed.violations:
+        body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
+        speaker.comment(session, thread, acceptance.slot(asked, "inputs"), purpose="error", body=body)
+        react(session, thread, acceptance, asked, "confused", speaker)
+        return None
+    run = dispatches.accept(session, dispatch, wanted.workflow, acceptance.now, retry_of=wanted.retry_of)
+    if bot.publish.progress != "none":
         react(session, thread, acceptance, asked, "eyes", speaker)
+    return run
 
 
-def _tell_limit(
-    session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, limit: quota.Reached, speaker: Speaker
-) -> None:
-    """Told once per thread, limit and day; who asks again meanwhile gets a reaction."""
-    react(session, thread, acceptance, asked, "confused", speaker)
-    slot = Slot(f"thread/{thread.id}", "limit", step=f"{limit.key}-{acceptance.now:%Y-%m-%d}")
-    if outbox.find(session, slot) is not None:
-        return
-    speaker.comment(session, thread, slot, purpose="error", body=note_body(f"Nothing was started: {limit.told}."))
+def _role(asked: Asked, first: Dispatch | None) -> str:
+    """The role that a dispatch goes by; the lesser one where it repeats a request, whose words are another's."""
+    if asked.role is None or first is None:
+        return str(asked.role or "")
+    before = Role(first.actor_role) if first.actor_role else Role.NONE
+    return str(before if asked.role.at_least(before) else asked.role)
 
 
 def trigger(event: Event, command: Command) -> dict[str, Any]:

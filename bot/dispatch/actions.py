@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.dispatch import answering, halts, pinning, reports
+from bot.dispatch import answering, halts, pinning, reports, retries
 from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import UserError
 from bot.github import RepositoryClient
 
 #: every entry of the table of built-ins has its deed here; a test holds both equal
-PREPARES: Mapping[str, Prepare] = {**reports.PREPARES, **halts.PREPARES, **pinning.PREPARES, **answering.PREPARES}
+PREPARES: Mapping[str, Prepare] = {
+    **reports.PREPARES,
+    **halts.PREPARES,
+    **retries.PREPARES,
+    **pinning.PREPARES,
+    **answering.PREPARES,
+}
 
 
 class Actions(Replies):

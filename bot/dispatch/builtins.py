@@ -14,6 +14,7 @@ _RUN = r"(?P<run>r[1-9]\d{0,8})"
 _GATE = r"(?P<gate>r[1-9]\d{0,8}\.[A-Za-z][\w-]*)"
 #: nothing, a gate by its whole name, or words (a gate's step among them): what is asked decides about those
 _ANSWER = ("", rf"\s+{_GATE}(?:\s+(?P<text>\S.*))?", r"\s+(?P<text>\S.*)")
+_STEP = r"`?(?P<from>[a-z][a-z0-9_]*)`?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Builtin:
     role: Role | None = None
     #: an answer to what people are asked: with words behind it, it counts only while they are asked something
     answers: bool = False
+    #: who may use it, where no role says it
+    who: str = ""
 
     def fit(self, line: str) -> dict[str, str] | None:
         """The named parts of a line that is this command and nothing else, None for any other line."""
@@ -46,7 +49,17 @@ class Builtin:
 BUILTINS: tuple[Builtin, ...] = (
     Builtin("help", "help", "help", "what I can do here"),
     Builtin("status", "status", "status", "what is running and what waits in this thread"),
-    Builtin("cancel", "cancel [run]", "cancel r3", "stop a run, or all of this thread", ("", rf"\s+{_RUN}")),
+    Builtin("cancel", "cancel [run]", "cancel r3", "end a run, or all of this thread", ("", rf"\s+{_RUN}")),
+    Builtin(
+        "retry",
+        "retry [run] [from step]",
+        "retry r3 from build",
+        "make the newest run that ended, or the one you name, once more: all of it, or from one of its steps",
+        (rf"(?:\s+{_RUN})?(?:\s+from\s+{_STEP})?",),
+        who="whoever may start it",
+    ),
+    Builtin("stop", "stop", "stop", "end all of this thread, and start nothing in it until `resume`"),
+    Builtin("resume", "resume", "resume", "start things in this thread again"),
     Builtin(
         "approve",
         "approve [gate] [text]",
@@ -54,6 +67,7 @@ BUILTINS: tuple[Builtin, ...] = (
         "answer a question with `approve`; words behind it go to the next step",
         _ANSWER,
         answers=True,
+        who="whom the question is for",
     ),
     Builtin(
         "reject",
@@ -62,6 +76,7 @@ BUILTINS: tuple[Builtin, ...] = (
         "answer a question with `reject`, and say why",
         _ANSWER,
         answers=True,
+        who="whom the question is for",
     ),
     Builtin(
         "answer",
@@ -70,6 +85,7 @@ BUILTINS: tuple[Builtin, ...] = (
         "answer a question with one of its options, a form by `key=value`, or in your own words",
         _ANSWER,
         answers=True,
+        who="whom the question is for",
     ),
     Builtin(
         "pin",
@@ -101,10 +117,13 @@ class Offer:
     params: tuple[str, ...] = ()
 
 
-def help_text(table: Sequence[Builtin], offers: Iterable[Offer], handle: str, default: str) -> str:
+def help_text(
+    table: Sequence[Builtin], offers: Iterable[Offer], handle: str, default: str, least: Role = Role.WRITE
+) -> str:
     """The `help` comment in Markdown: the repository's agents and workflows first, the built-ins folded away.
 
-    `handle` is with its "@", `default` the agent or workflow that answers what is no command.
+    `handle` is with its "@", `default` the agent or workflow that answers what is no command, `least` the repository's
+    `trigger_role`.
     """
     rows = [
         (" ".join([handle, offer.name, *(f"{key}=…" for key in offer.params), "…"]), offer.description or "–")
@@ -113,20 +132,28 @@ def help_text(table: Sequence[Builtin], offers: Iterable[Offer], handle: str, de
     parts = ["**What you can ask me here**", ""]
     parts += _table(("write", "to"), rows) if rows else ["This repository names no agents or workflows of its own."]
     parts += ["", f"Anything else after `{handle}` goes to `{default}`.", ""]
-    parts += ["<details><summary>Built-in commands</summary>", "", builtins_text(table, handle), "", "</details>"]
+    parts += [
+        "<details><summary>Built-in commands</summary>",
+        "",
+        builtins_text(table, handle, least),
+        "",
+        "</details>",
+    ]
     return "\n".join(parts)
 
 
-def builtins_text(table: Sequence[Builtin], handle: str) -> str:
-    """The built-in commands as a table."""
-    rows = [(f"{handle} {each.usage}", _who(each), f"`{handle} {each.example}`") for each in table]
-    return "\n".join(_table(("write", "to", "for example"), rows))
-
-
-def _who(builtin: Builtin) -> str:
-    if builtin.answers:
-        return f"{builtin.summary} *(whom the question is for)*"
-    return builtin.summary + (f" *({builtin.role} and above)*" if builtin.role else "")
+def builtins_text(table: Sequence[Builtin], handle: str, least: Role) -> str:
+    """The built-in commands as a table; `least` is the role for those that name none."""
+    rows = [
+        (
+            f"{handle} {each.usage}",
+            each.summary,
+            f"`{handle} {each.example}`",
+            each.who or f"{each.role or least} and above",
+        )
+        for each in table
+    ]
+    return "\n".join(_table(("write", "to", "for example", "who may"), rows))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, mentions, waits
+from bot.dispatch import answering, events, mentions, retries, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -175,7 +175,7 @@ class Hearing:
             )
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
-            verdict = await occasion.authorised(_needed(configured, command))
+            verdict = await occasion.authorised(await self._needed(event, configured, command))
             if isinstance(verdict, Denied) and command.name in answering.NAMES and command.kind == "builtin":
                 verdict = await answering.admitted(occasion, verdict)
             match verdict:
@@ -188,6 +188,12 @@ class Hearing:
                 case Later() as later:
                     return _Looked(later=later)
         return looked
+
+    async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
+        """The least role for a command; that for a retry is the one for the run's workflow."""
+        if command.kind == "builtin" and command.name == "retry" and configured.configuration is not None:
+            return await retries.needed(self._p.store, configured.configuration, event, command)
+        return _needed(configured, command)
 
 
 def _settled(

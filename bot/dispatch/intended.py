@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from bot import publish
-from bot.dispatch import configuration, inputs, quota
+from bot.dispatch import admission, configuration, inputs
 from bot.dispatch.acceptance import issue_values
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.parts import Parts
@@ -140,15 +140,16 @@ class ThreadIntents:
             raise await self._refused(act, asking, signed, "inputs")
         comment = await self._request(act, asking, client) if wanted.get("pin") else None
 
-        def work(session: Session) -> Made | quota.Reached:
+        def work(session: Session) -> Made | admission.Refusal:
             if (made := _made(session, act)) is not None:
                 return made
             now = self._p.clock.now()
             actor = Account(parent.actor_id, parent.actor)
-            if (limit := quota.reached(session, act.thread, actor, usable.bot.limits, now)) is not None:
-                return limit
+            thread, handle = session.get_one(Thread, act.thread.id), self._handle(session, asking)
+            refused = admission.refusal(session, thread, actor, usable.bot.limits, self._p.ceilings, handle, now)
+            if refused is not None:
+                return refused
             snapshot = snapshots.keep(session, repository.id, configured.commit, configured.files, now)
-            thread = session.get_one(Thread, act.thread.id)
             request = str(wanted.get("request") or "")
             dispatch = Dispatch(
                 id=act.row.id,
@@ -177,10 +178,8 @@ class ThreadIntents:
             return _told(run)
 
         came = await publish.write(self._p.store, work)
-        if isinstance(came, quota.Reached):
-            raise await self._refused(
-                act, asking, came.told, came.key, once=f"{came.key}-{self._p.clock.now():%Y-%m-%d}"
-            )
+        if isinstance(came, admission.Refusal):
+            raise await self._refused(act, asking, came.told, came.key, once=came.once)
         return came
 
     async def _authorised(

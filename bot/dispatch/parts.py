@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bot.dispatch.admission import NO_CEILINGS, Ceilings
 from bot.dispatch.identity import Identities
 from bot.github import GitHub
 from bot.model.clock import Clock
@@ -14,7 +15,7 @@ from bot.workflows import Memo
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The instance's database, GitHub, voice and clock."""
+    """The instance's database, GitHub, voice, clock, and its operator's ceilings."""
 
     store: Store
     github: GitHub
@@ -23,3 +24,4 @@ class Parts:
     marker: Marker
     speaker: Speaker
     clock: Clock
+    ceilings: Ceilings = NO_CEILINGS

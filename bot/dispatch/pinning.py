@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.commands import Command
 from bot.dispatch.pins import listing, own_pins, say_index
 from bot.dispatch.replies import Prepare, Replies
@@ -118,7 +118,7 @@ async def _pin(replies: Replies, asked: Asked, acceptance: Acceptance, client: R
 
     def act(session: Session, thread: Thread) -> None:
         if pin(session, thread, comment, asked, acceptance, replies.speaker):
-            react(session, thread, acceptance, asked, "+1", replies.speaker)
+            replies.done(session, thread, asked, acceptance)
         else:
             replies.say(session, thread, asked, acceptance, f"[That comment]({comment.url}) is pinned already.")
 
@@ -132,13 +132,14 @@ async def _unpin(replies: Replies, asked: Asked, acceptance: Acceptance, _client
         except UserError as error:
             replies.refusal(asked, acceptance, error)(session, thread)
         else:
-            react(session, thread, acceptance, asked, "+1", replies.speaker)
+            replies.done(session, thread, asked, acceptance)
 
     return act
 
 
 async def _pins(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
+        replies.done(session, thread, asked, acceptance)
         replies.say(session, thread, asked, acceptance, listing(session, thread, acceptance.handle))
 
     return act

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.parts import Parts
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.publish import Speaker
 from bot.store import Session
-from bot.store.tables import Thread
+from bot.store.runs import RunRows
+from bot.store.tables import Run, Thread, Value
+from bot.workflows import Configuration
+
+#: Gives what writes into a new run whatever an earlier one came to before a step; see `engine.takeover.take_over`.
+TakeOver = Callable[
+    [RunRows, Sequence[Value], Configuration, Configuration, str, str | None], Callable[[Session, Run], None]
+]
 
 
 class Replies:
-    """The voice of the built-ins; `speaker` says what they lead to."""
+    """What the built-ins work with; `speaker` says what they lead to, `take_over` is the engine's part of a retry."""
 
-    def __init__(self, speaker: Speaker) -> None:
-        self.speaker = speaker
+    def __init__(self, parts: Parts, take_over: TakeOver) -> None:
+        self.speaker: Speaker = parts.speaker
+        self.store, self.memo = parts.store, parts.memo
+        self.take_over = take_over
 
     def refusal(self, asked: Asked, acceptance: Acceptance, error: UserError) -> Act:
         """An act that says what cannot be done and what can be done about it."""
@@ -32,9 +42,15 @@ class Replies:
         """An act that only says something."""
 
         def act(session: Session, thread: Thread) -> None:
+            self.done(session, thread, asked, acceptance)
             self.say(session, thread, asked, acceptance, body)
 
         return act
+
+    def done(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance) -> None:
+        """👍 for a built-in that did what it was told; a suggestion is none."""
+        if asked.command.kind == "builtin":
+            react(session, thread, acceptance, asked, "+1", self.speaker)
 
     def say(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
         """Answer a built-in in the thread."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from math import inf
 
 from bot.context import manifest_table
 from bot.dispatch.acceptance import Acceptance, Act, Asked, broken_body
+from bot.dispatch.admission import Ceilings
 from bot.dispatch.builtins import BUILTINS, Offer, builtins_text, help_text
 from bot.dispatch.commands import Command
+from bot.dispatch.halts import paused
 from bot.dispatch.replies import Prepare, Replies
 from bot.github import RepositoryClient
 from bot.model.context import Manifest
+from bot.model.role import Role
 from bot.model.state import RunState
 from bot.publish import inline_code
-from bot.store import Session, dispatches, runs
+from bot.store import Session, dispatches, gates, runs
 from bot.store.tables import Run, Thread
-from bot.workflows import Configuration
+from bot.workflows import Configuration, DayLimits
 
 
 def help_body(acceptance: Acceptance) -> str:
@@ -25,10 +29,11 @@ def help_body(acceptance: Acceptance) -> str:
     handle = acceptance.handle
     if configured is None or configured.configuration is None:
         told = broken_body(acceptance)
-        return f"{told}\n\nUntil it is mended only the built-in commands work:\n\n{builtins_text(BUILTINS, handle)}"
+        table = builtins_text(BUILTINS, handle, Role.WRITE)
+        return f"{told}\n\nUntil it is mended only the built-in commands work:\n\n{table}"
     usable = configured.configuration
     offers = [_offer(usable, name) for name in usable.names()]
-    return help_text(BUILTINS, offers, handle, usable.bot.default)
+    return help_text(BUILTINS, offers, handle, usable.bot.default, usable.bot.trigger_role)
 
 
 def _offer(usable: Configuration, name: str) -> Offer:
@@ -46,14 +51,26 @@ def did_you_mean(command: Command, acceptance: Acceptance) -> str:
     )
 
 
-def status_body(session: Session, thread: Thread, now: datetime) -> str:
+def status_body(session: Session, thread: Thread, now: datetime, handle: str) -> str:
     """What is under way in this thread, in order."""
     lines = [_status_line(session, run, now) for run in dispatches.open_of_thread(session, thread.id)]
+    halted = _halted(thread, now, handle)
     if lines:
-        return "\n".join(["**Under way here**", "", *lines])
+        return "\n".join(["**Under way here**", "", *lines, *(["", halted] if halted else [])])
     newest = dispatches.of_thread(session, thread.id, 1)
     last = f" The last was r{newest[0].number} {inline_code(newest[0].workflow)}: {newest[0].state}." if newest else ""
-    return f"Nothing is under way here.{last}"
+    return f"Nothing is under way here.{last}" + (f" {halted}" if halted else "")
+
+
+def _halted(thread: Thread, now: datetime, handle: str) -> str:
+    """Why nothing new is started here."""
+    if thread.paused:
+        return f"{paused(thread)}; {inline_code(f'{handle} resume')} goes on."
+    if thread.breaker_until is not None and now < thread.breaker_until:
+        return (
+            f"Too much was asked here within an hour; new requests are taken again at {thread.breaker_until:%H:%M} UTC."
+        )
+    return ""
 
 
 def _status_line(session: Session, run: Run, now: datetime) -> str:
@@ -61,7 +78,17 @@ def _status_line(session: Session, run: Run, now: datetime) -> str:
     since = run.started_at if run.state is not RunState.QUEUED and run.started_at else run.queued_at
     minutes = max(0, int((now - since).total_seconds())) // 60
     age = f"{minutes} min" if minutes else "less than a minute"
-    return f"- r{run.number} {inline_code(run.workflow)} · {run.state} for {age} · asked by {inline_code(asked.actor)}"
+    pieces = [f"- r{run.number} {inline_code(run.workflow)}", f"{run.state} for {age}"]
+    if run.state is RunState.QUEUED:
+        before = dispatches.before(session, run)
+        pieces.append(f"{before} before it" if before else "next in this thread")
+    if run.state is RunState.WAITING:
+        names = [inline_code(each.name) for each in gates.asking(session, run.id)]
+        pieces += [f"waits for an answer to {', '.join(names)}"] if names else []
+    pieces.append(f"asked by {inline_code(asked.actor)}")
+    if run.retry_of is not None and (first := runs.get(session, run.retry_of)) is not None:
+        pieces.append(f"r{first.number} again")
+    return " · ".join(pieces)
 
 
 def why_body(session: Session, thread: Thread, named: str | None) -> str:
@@ -89,26 +116,30 @@ def config_body(acceptance: Acceptance) -> str:
     assert configured is not None, "`config` is asked by a mention, which reads the configuration"
     if configured.configuration is None:
         return broken_body(acceptance)
-    text = _in_force(configured.configuration, configured.commit)
+    text = _in_force(configured.configuration, configured.commit, acceptance.ceilings)
     if configured.findings:
         text += "\n\n" + broken_body(acceptance)
     return text
 
 
-def _in_force(usable: Configuration, commit: str) -> str:
+def _in_force(usable: Configuration, commit: str, ceilings: Ceilings) -> str:
     bot = usable.bot
     at = f" at {commit[:7]}" if commit else ""
-    limits = bot.limits.per_run
+    run, limits = bot.limits.per_run, bot.limits
     spend = [
-        f"${limits.usd:g}" if limits.usd is not None else "",
-        f"{limits.tokens:,} tokens" if limits.tokens is not None else "",
-        f"{limits.minutes:g} minutes" if limits.minutes is not None else "",
+        f"${run.usd:g}" if run.usd is not None else "",
+        f"{run.tokens:,} tokens" if run.tokens is not None else "",
+        f"{run.minutes:g} minutes" if run.minutes is not None else "",
     ]
     rows = [
         ("default", inline_code(bot.default)),
         ("may command", f"{bot.trigger_role} and above"),
         ("recency window", f"{bot.history_comment_count} comments, authors {inline_code(bot.history.authors)}"),
         ("one run may spend", ", ".join(filter(None, spend)) or "no limit here"),
+        ("one person in 24 hours", _day(limits.per_actor_day)),
+        ("this repository in 24 hours", _day(limits.per_repo_day)),
+        ("one thread in 24 hours", _day(limits.per_issue_day)),
+        ("ceilings of whoever runs me", _ceilings(ceilings)),
     ]
     agents = [f"| {inline_code(name)} | {_runs_on(usable, name)} |" for name in usable.names()]
     return "\n".join(
@@ -124,6 +155,22 @@ def _in_force(usable: Configuration, commit: str) -> str:
             *agents,
         ]
     )
+
+
+def _day(limits: DayLimits) -> str:
+    pieces = [
+        f"{limits.dispatches:,} requests" if limits.dispatches is not None else "",
+        f"${limits.usd:g}" if limits.usd is not None else "",
+    ]
+    return ", ".join(filter(None, pieces)) or "no limit here"
+
+
+def _ceilings(ceilings: Ceilings) -> str:
+    pieces = [
+        f"${ceilings.usd_run:g} a run" if ceilings.usd_run < inf else "",
+        f"${ceilings.usd_day:g} in 24 hours, all repositories together" if ceilings.usd_day < inf else "",
+    ]
+    return ", ".join(filter(None, pieces)) or "none"
 
 
 def _runs_on(usable: Configuration, name: str) -> str:
@@ -145,13 +192,15 @@ async def _config(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
 
 async def _status(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        replies.say(session, thread, asked, acceptance, status_body(session, thread, acceptance.now))
+        replies.done(session, thread, asked, acceptance)
+        replies.say(session, thread, asked, acceptance, status_body(session, thread, acceptance.now, acceptance.handle))
 
     return act
 
 
 async def _why(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
+        replies.done(session, thread, asked, acceptance)
         body = why_body(session, thread, asked.command.params.get("run"))
         replies.say(session, thread, asked, acceptance, body)
 

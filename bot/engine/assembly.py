@@ -22,6 +22,7 @@ from bot.context import (
     result_rules,
     select,
 )
+from bot.engine.attachments import asking_comment
 from bot.engine.delivered import Delivered
 from bot.engine.grant import names_secret
 from bot.engine.projection import RUN_FILE
@@ -171,7 +172,7 @@ async def gathered(
         workspace=workspace.path,
         env=env,
         commit=workspace.commit or "",
-        retry=f"{bench.handle} {rows.run.workflow}",
+        retry=f"{bench.handle} retry r{rows.run.number}",
         redact=bench.redact,
         readable=readable,
     )
@@ -218,10 +219,13 @@ def _request(rows: RunRows) -> Request:
     dispatch = rows.dispatch
     if dispatch.depth:  # a model wrote it
         return Request(dispatch.request, f"a run that {dispatch.actor} started", "untrusted")
-    what = "issue body" if dispatch.comment_id is None else f"comment {dispatch.comment_id}"
+    comment = asking_comment(rows)
+    what = "issue body" if comment is None else f"comment {comment}"
+    # a retry has the words of another; the role is then the lesser of both
+    author = dispatch.trigger.get("actor") or dispatch.actor
     role = Role(dispatch.actor_role) if dispatch.actor_role else Role.NONE
     return Request(
         dispatch.request,
-        f"{what} by {dispatch.actor} ({role})",
+        f"{what} by {author} ({role})",
         "writer" if role.at_least(Role.WRITE) else "reader",
     )

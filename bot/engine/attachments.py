@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from bot.github import RepositoryClient
+from bot.store.runs import RunRows
 from bot.workspace.staging import FILE_BYTES_MAX, Fetch, Fetched
+
+
+def asking_comment(rows: RunRows) -> int | None:
+    """The comment whose words the run follows: a retry has those of another than the one that asks for it."""
+    first: int | None = rows.dispatch.trigger.get("comment_id", rows.dispatch.comment_id)
+    return first
 
 
 def fetcher(client: RepositoryClient, comment_id: int | None, number: int) -> Fetch:

@@ -18,10 +18,9 @@ class Spent:
 
     @classmethod
     def of(cls, attempts: Sequence[Attempt]) -> Spent:
-        return cls(
-            sum(a.cost or 0.0 for a in attempts),
-            sum(a.input_tokens + a.output_tokens for a in attempts),
-        )
+        """What was taken over from an earlier run was spent there."""
+        own = [a for a in attempts if a.taken_from is None]
+        return cls(sum(a.cost or 0.0 for a in own), sum(a.input_tokens + a.output_tokens for a in own))
 
 
 def exceeded(budget: Budget, spent: Spent) -> str | None:

@@ -84,7 +84,8 @@ class Desk:
 
     async def admit(self, rows: RunRows) -> End | None:
         """Whether the one who asked still may: an end where the role is gone, checked before the first attempt."""
-        if rows.attempts or not rows.dispatch.actor_role:
+        begun = any(attempt.taken_from is None for attempt in rows.attempts)
+        if begun or not rows.dispatch.actor_role:
             return None
         if self._t.clock.now() - rows.dispatch.created_at <= FRESH:
             return None

@@ -195,6 +195,30 @@ def exported(rows: RunRows, level: Level, most: int = BYTES_MAX) -> Exported:
     return Exported(code="export_missing", message=f"the workflow ended without its export from {names}", hint=hint)
 
 
+def restate(rows: RunRows, root: Level) -> None:
+    """Set the states of artifacts and exports to what the attempts at hand leave of them.
+
+    For rows that were taken from a longer walk: what that went on to do has not happened here.
+    """
+    levels = [*_whole(root)]
+    back = {attempt for level in levels for attempt in outdated(level)}
+    newer: set[tuple[str, str]] = set()
+    for artifact in reversed(rows.artifacts):
+        place = (artifact.name, _place(rows, artifact))
+        artifact.state = _OLD if place in newer else _STALE if artifact.attempt_id in back else _CURRENT
+        newer.add(place)
+    for level in levels:
+        own = [one for one in rows.exports if one.frame_id == level.frame.id]
+        for one in own:
+            one.state = _OLD
+        if not own or level.workflow.export is None:
+            continue
+        found = _sources(rows, level, level.workflow.export.sources)
+        # what no longer is what it was made from did not fit its schema
+        changed = found is not None and found[1] != own[-1].attempts
+        own[-1].state = _STALE if changed or back.intersection(own[-1].attempts) else _CURRENT
+
+
 def _newest(rows: RunRows, level: Level) -> Export | None:
     return next((one for one in reversed(rows.exports) if one.frame_id == level.frame.id), None)
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.engine.attachments import fetcher
+from bot.engine.attachments import asking_comment, fetcher
 from bot.engine.commit import Performed, keep_inputs
 from bot.engine.graph import End
 from bot.engine.rendering import rendering
@@ -41,6 +41,7 @@ class Giving:
         Raises Transient where GitHub gave no answer.
         """
         declared = {name: one for name, one in terms.workflow.inputs.items() if one.type == "file"}
+        # what was taken over has its files with it, where there were any
         if rows.attempts or is_kept(rows.root) or not declared.keys() & rows.dispatch.inputs.keys():
             return None
         try:
@@ -48,7 +49,7 @@ class Giving:
                 declared,
                 rows.dispatch.inputs,
                 checkout=lambda: self._checkout(rows, client),
-                fetch=fetcher(client, rows.dispatch.comment_id, rows.thread.number),
+                fetch=fetcher(client, asking_comment(rows), rows.thread.number),
             )
         except UserError as error:
             return End(RunState.FAILED, None, f"{error.code}: {error.message}", error.hint)
@@ -77,7 +78,7 @@ class Giving:
             values,
             used,
             checkout=lambda: self._checkout(rows, client, begun),
-            fetch=fetcher(client, rows.dispatch.comment_id, rows.thread.number),
+            fetch=fetcher(client, asking_comment(rows), rows.thread.number),
         )
         return Performed(outcome, given=files)
 

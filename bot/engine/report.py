@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from bot.engine.graph import End
 from bot.model.context import Manifest
-from bot.model.outcome import Intent, Usage
+from bot.model.outcome import Intent
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, GateState, RunState
 from bot.publish import (
@@ -18,6 +19,7 @@ from bot.publish import (
     failure_body,
     inline_code,
     note_body,
+    run_footer,
     say_gate,
     say_reminder,
 )
@@ -172,7 +174,9 @@ class Reporter:
                 continue
             if step.publish is False:
                 continue
-            if step.publish is True and outbox.find(session, _slot(rows, attempt)) is not None:
+            # what was taken over was posted by the run that it is taken from
+            posted = attempt.taken_from is not None or outbox.find(session, _slot(rows, attempt)) is not None
+            if step.publish is True and posted:
                 return True
             if self.output(session, rows, step, attempt, bot):
                 return True
@@ -182,9 +186,9 @@ class Reporter:
         """Nobody need answer what the end has left open."""
         attempts = {attempt.id: attempt for attempt in rows.attempts}
         for gate in rows.gates:
-            if gate.state is GateState.CANCELLED and gate.kind in ASKED:
-                asked = Asked(gate, attempts[gate.attempt_id], rows.run, rows.dispatch, rows.thread)
-                say_gate(session, self._speaker, asked)
+            attempt = attempts[gate.attempt_id]
+            if gate.state is GateState.CANCELLED and gate.kind in ASKED and attempt.taken_from is None:
+                say_gate(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
 
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(
@@ -244,17 +248,12 @@ def _output(session: Session, attempt: Attempt) -> str:
 
 
 def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
-    usage = Usage()
-    for each in rows.attempts:
-        usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
-    return Footer(
-        run=rows.run.number,
-        name=rows.run.workflow,
+    return replace(
+        run_footer(rows.run, rows.attempts),
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
-        usage=usage,
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
     )
 

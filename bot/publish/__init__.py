@@ -27,6 +27,7 @@ from bot.publish.pace import Pace
 from bot.publish.performer import UNSURE, Act, Made, Performer, Undone
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
+from bot.publish.run_footer import run_footer
 from bot.publish.sender import Sender
 from bot.publish.speaker import Speaker
 from bot.publish.split import Part, split
@@ -68,6 +69,7 @@ __all__ = [
     "note_body",
     "plainly",
     "result_body",
+    "run_footer",
     "say_gate",
     "say_reminder",
     "split",

@@ -102,7 +102,11 @@ def purge(session: Session, repository_id: int, comment_id: int) -> None:
         .join(Delivery, col(Delivery.id) == col(Dispatch.delivery_id))
         .where(
             Delivery.repository_id == repository_id,
-            Dispatch.comment_id == comment_id,
+            # a retry has the words of the comment that asked at first
+            or_(
+                col(Dispatch.comment_id) == comment_id,
+                col(Dispatch.trigger)["comment_id"].as_integer() == comment_id,
+            ),
             col(Dispatch.state).in_(ended),
         )
     ):

@@ -13,17 +13,31 @@ from bot.store.database import ring
 from bot.store.tables import Attempt, Dispatch, Frame, Run, Thread
 
 
-def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime) -> Run:
-    """Give the dispatch its place in the thread's order and queue its run."""
+def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None) -> Run:
+    """Give the dispatch its place in the thread's order and queue its run; `retry_of` is the run that it repeats."""
+    _place(session, dispatch)
+    return queue_run(session, dispatch, workflow, now, retry_of=retry_of)
+
+
+def refuse(session: Session, dispatch: Dispatch, reason: str) -> None:
+    """Record a request that nothing is started for."""
+    dispatch.state = follow(DispatchState.QUEUED, DispatchState.REFUSED)
+    dispatch.reason = reason
+    _place(session, dispatch)
+
+
+def _place(session: Session, dispatch: Dispatch) -> None:
+    """The next place in the order of its thread."""
     thread = session.get_one(Thread, dispatch.thread_id)
     dispatch.sequence = thread.next_sequence
     thread.next_sequence += 1
     session.add_all([dispatch, thread])
     session.flush()
-    return queue_run(session, dispatch, workflow, now)
 
 
-def queue_run(session: Session, dispatch: Dispatch, workflow: str, now: datetime) -> Run:
+def queue_run(
+    session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None
+) -> Run:
     """A run of the dispatch with its root frame, queued."""
     thread = session.get_one(Thread, dispatch.thread_id)
     run = Run(
@@ -33,6 +47,7 @@ def queue_run(session: Session, dispatch: Dispatch, workflow: str, now: datetime
         number=thread.next_run,
         sequence=dispatch.sequence,
         workflow=workflow,
+        retry_of=retry_of,
         queued_at=now,
     )
     thread.next_run += 1
@@ -87,6 +102,23 @@ def before(session: Session, run: Run) -> int:
     return session.exec(
         select(func.count(col(Run.id))).where(Run.thread_id == run.thread_id, Run.id != run.id, ahead)
     ).one()
+
+
+def newest_ended(session: Session, thread_id: str) -> Run | None:
+    """The thread's newest run that has ended."""
+    states = [s for s in RunState if s.ended]
+    return session.exec(
+        select(Run)
+        .where(Run.thread_id == thread_id, col(Run.state).in_(states))
+        .order_by(col(Run.number).desc())
+        .limit(1)
+    ).first()
+
+
+def retrying(session: Session, run_id: str) -> Run | None:
+    """The retry of a run that is under way."""
+    states = [s for s in RunState if not s.ended]
+    return session.exec(select(Run).where(Run.retry_of == run_id, col(Run.state).in_(states)).limit(1)).first()
 
 
 def numbered(session: Session, thread_id: str, number: int) -> Run | None:

@@ -92,8 +92,19 @@ def requesters(session: Session, asked: Asked) -> frozenset[int]:
 
 
 def cancelled(session: Session, run_id: str) -> list[Asked]:
-    """What a run had asked people when it was called off."""
-    return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id, Gate.state == GateState.CANCELLED)
+    """What a run itself had asked people when it was called off."""
+    return _found(
+        session,
+        col(Gate.kind).in_(ASKED),
+        Gate.run_id == run_id,
+        Gate.state == GateState.CANCELLED,
+        col(Attempt.taken_from).is_(None),
+    )
+
+
+def asking(session: Session, run_id: str) -> list[Asked]:
+    """What a run asks people now, oldest first."""
+    return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id, Gate.state == GateState.OPEN)[::-1]
 
 
 def expecting(session: Session, thread_id: str, event: str, now: datetime) -> list[Asked]:

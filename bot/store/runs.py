@@ -6,14 +6,18 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from sqlalchemy import update
 from sqlalchemy.orm import aliased
-from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+from sqlmodel import Session, SQLModel, and_, col, exists, func, not_, or_, select
 
+from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
+
+R = TypeVar("R", bound=SQLModel)
 
 #: `Frame.cursor` of an element's frames when the element is over
 OVER = "over"
@@ -149,6 +153,21 @@ def newest_values(session: Session, run_id: str) -> list[Value]:
         .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
     )
     return list(session.exec(select(Value).where(col(Value.id).in_(newest)).order_by(col(Value.id))))
+
+
+def every_value(session: Session, run_id: str) -> list[Value]:
+    """Everything that was ever written to the run context, oldest first."""
+    return list(session.exec(select(Value).where(Value.run_id == run_id).order_by(col(Value.id))))
+
+
+def get(session: Session, run_id: str) -> Run | None:
+    """The run of that id."""
+    return session.get(Run, run_id)
+
+
+def copied(row: R, **changes: Any) -> R:
+    """The same row with an id of its own, and with what is changed; not in any session."""
+    return type(row)(**{**row.model_dump(), "id": new_id(), **changes})
 
 
 def called(session: Session, name: str) -> list[tuple[Run, Thread]]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlmodel import Session, col, func, select
 
+from bot.model.state import DispatchState
 from bot.store.tables import Dispatch, Spend, Thread
 
 
@@ -40,7 +41,11 @@ def dispatched(
     query = (
         select(func.count(col(Dispatch.id)))
         .join(Thread, col(Thread.id) == col(Dispatch.thread_id))
-        .where(col(Dispatch.created_at) >= since, Thread.repository_id == repository_id)
+        .where(
+            col(Dispatch.created_at) >= since,
+            Thread.repository_id == repository_id,
+            col(Dispatch.state) != DispatchState.REFUSED,
+        )
     )
     if thread_id is not None:
         query = query.where(Dispatch.thread_id == thread_id)

@@ -79,6 +79,16 @@ def forget(session: Session, thread_id: str, comment_id: int, when: datetime) ->
     session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
 
 
+def is_deleted(session: Session, thread_id: str, comment_id: int) -> bool:
+    """Whether we were told that a comment was deleted."""
+    gone = select(CommentVersion.id).where(
+        CommentVersion.thread_id == thread_id,
+        CommentVersion.comment_id == comment_id,
+        col(CommentVersion.deleted_at).is_not(None),
+    )
+    return session.exec(gone.limit(1)).first() is not None
+
+
 def versions(session: Session, thread_id: str) -> list[CommentVersion]:
     """Every version of every comment of the thread, oldest first."""
     return list(

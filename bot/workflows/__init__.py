@@ -1,7 +1,7 @@
 """The repository's YAML as checked, frozen objects: loader with line marks, models, templates, checks. No I/O."""
 
 from bot.workflows.agent import Agent, Budget, Retry, Runner
-from bot.workflows.bot_file import BotFile, Limits
+from bot.workflows.bot_file import BotFile, DayLimits, Limits
 from bot.workflows.builtin import builtin_files
 from bot.workflows.command import Argv, Command
 from bot.workflows.conditions import Condition, Truth
@@ -41,6 +41,7 @@ __all__ = [
     "Condition",
     "Configuration",
     "ContextReference",
+    "DayLimits",
     "Declared",
     "Edge",
     "EndStep",

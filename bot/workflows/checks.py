@@ -16,8 +16,8 @@ from bot.workflows.route_checks import check_routes
 from bot.workflows.step import Step
 from bot.workflows.workflow import REQUEST_WORDS, Workflow
 
-#: what every thread has as commands; a test holds the table of them to it
-COMMANDS = frozenset({"help", "status", "cancel", "pin", "unpin", "pins", "why", "config"})
+#: what every thread has as commands, but for answers, which count while people are asked; a test holds the table to it
+COMMANDS = frozenset({"help", "status", "cancel", "retry", "stop", "resume", "pin", "unpin", "pins", "why", "config"})
 
 
 def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[Workflow], findings: Findings) -> None:

@@ -19,6 +19,7 @@ from bot.dispatch import Actions, Identities, Identity, Intake, Parts
 from bot.dispatch.acceptance import Acceptance, Asked
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
+from bot.engine.takeover import take_over
 from bot.github import RepositoryClient
 from bot.model.delivery import NewDelivery
 from bot.model.event import Event
@@ -70,7 +71,7 @@ class Scene:
         self.speaker = Speaker(Redactor([]), self.clock)
         self.memo = Memo(builtin_files())
         parts = Parts(store, self.github, self.identities, self.memo, MARKER, self.speaker, self.clock)
-        self.actions = Actions(self.speaker)
+        self.actions = Actions(parts, take_over)
         self.intake = Intake(parts, self.actions)
         self._guids = 0
         self._task: asyncio.Task[None] | None = None

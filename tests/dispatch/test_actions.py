@@ -7,16 +7,19 @@ from functools import partial
 
 from sqlmodel import col, select
 
+from bot.dispatch import Identities, Parts
 from bot.dispatch.actions import PREPARES, Actions
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command
+from bot.engine.takeover import take_over
 from bot.model.state import DispatchState, RunState
 from bot.publish import Redactor, Speaker
 from bot.store import Store, runs
 from bot.store.tables import Dispatch, Outbox, Run
+from bot.workflows import Memo, builtin_files
 from tests import rows
-from tests.dispatch.scene import MEG, acceptance, asked, client_of, event
-from tests.github.fake import FakeClock, FakeGitHub, answer
+from tests.dispatch.scene import APP_ID, MARKER, MEG, acceptance, asked, client_of, event
+from tests.github.fake import FakeClock, FakeGitHub, answer, make_github
 from tests.rows import NOW
 
 LEASE = timedelta(seconds=30)
@@ -24,10 +27,14 @@ LEASE = timedelta(seconds=30)
 
 async def do(store: Store, command: Command, server: FakeGitHub | None = None, number: int = 1) -> Outbox | None:
     """Perform a built-in asked by meg; returns what it said or did last."""
-    actions = Actions(Speaker(Redactor([]), FakeClock(NOW)))
+    fake = server or FakeGitHub()
+    github, clock = make_github(fake), FakeClock(NOW)
+    identities, memo = Identities(github, APP_ID, "bot", ("acme",)), Memo(builtin_files())
+    parts = Parts(store, github, identities, memo, MARKER, Speaker(Redactor([]), clock), clock)
+    actions = Actions(parts, take_over)
     guid = f"{command.name} {command.params} {command.text}"
     held = await store.write(lambda s: acceptance(s, event("@bot x", sender=MEG), guid=guid))
-    act = await actions.prepare(asked(command), held, client_of(server or FakeGitHub()))
+    act = await actions.prepare(asked(command), held, client_of(fake))
     if act is None:
         return None
     await store.write(lambda s: act(s, rows.thread(s, number)))
@@ -81,8 +88,8 @@ async def test_cancel_ends_all_of_this_thread(store: Store) -> None:
         lambda s: [(o.body, o.run_id is not None, o.sequence) for o in s.exec(select(Outbox)) if o.action == "comment"]
     )
     assert told == [
-        ("r2 `ask` was cancelled by `meg`.", True, 2),
-        ("r3 `ask` was cancelled by `meg`.", True, 3),
+        ("r2 `ask` was cancelled by `meg`.\n\n<sub>r2 · ask</sub>", True, 2),
+        ("r3 `ask` was cancelled by `meg`.\n\n<sub>r3 · ask</sub>", True, 3),
     ]
 
 

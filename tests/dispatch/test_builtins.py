@@ -23,7 +23,10 @@ def test_every_builtin_explains_itself(builtin: Builtin) -> None:
 def test_the_builtins_of_now() -> None:
     """These are promised; each name stands once."""
     names = [builtin.name for builtin in BUILTINS]
-    assert sorted(names) == ["cancel", "config", "help", "pin", "pins", "status", "unpin", "why"]
+    assert sorted(names) == [
+        *("answer", "approve", "cancel", "config", "help", "pin", "pins", "reject", "resume", "retry", "status"),
+        *("stop", "unpin", "why"),
+    ]
 
 
 def test_help_lists_the_repository_first_and_folds_the_builtins() -> None:
@@ -50,9 +53,16 @@ def test_help_without_a_configuration() -> None:
 
 
 def test_help_names_a_role_that_is_needed() -> None:
-    """Where a built-in needs more than the trigger role, the table says it."""
-    text = help_text([Builtin("stop", "stop", "stop", "stop it all", role=Role.WRITE)], [], "@bot", "ask")
-    assert "stop it all *(write and above)*" in text
+    """Its own, else the repository's `trigger_role`, else what it says in words."""
+    table = [
+        Builtin("try", "try", "try", "try it", role=Role.WRITE),
+        Builtin("pins", "pins", "pins", "list them"),
+        Builtin("retry", "retry", "retry", "once more", who="whoever may start it"),
+    ]
+    text = help_text(table, [], "@bot", "ask", Role.TRIAGE)
+    assert "| `@bot try` | try it | `@bot try` | write and above |" in text
+    assert "| `@bot pins` | list them | `@bot pins` | triage and above |" in text
+    assert "| `@bot retry` | once more | `@bot retry` | whoever may start it |" in text
 
 
 def test_help_is_a_table_whatever_the_descriptions_hold() -> None:
@@ -62,5 +72,5 @@ def test_help_is_a_table_whatever_the_descriptions_hold() -> None:
     assert "<td>one | two three</td>" in html
     assert html.count("<table>") == 2
     assert html.count("<tr>") == 2 + 1 + len(BUILTINS)
-    assert all(cells == 3 for cells in (row.count("<td>") for row in html.split("<table>")[2].split("<tr>")[2:]))
+    assert all(cells == 4 for cells in (row.count("<td>") for row in html.split("<table>")[2].split("<tr>")[2:]))
     assert find(text, ["@bot"]) == ()

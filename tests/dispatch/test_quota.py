@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.dispatch import quota
+from bot.model.state import DispatchState
 from bot.model.thread import Account
 from bot.store import Session, Store
 from bot.store.tables import Spend
@@ -117,4 +118,10 @@ async def test_a_limit_is_told_once_a_day_and_thread(scene: Scene) -> None:
     assert len(await scene.said()) == 4
     scene.clock.advance(120)
     await scene.says(ANA, "@bot five", comment_id=507)
-    assert [d.trigger["text"] for d in await scene.dispatched()] == ["one", "five"]
+    found = {
+        state: [d.trigger["text"] for d in await scene.dispatched() if d.state is state] for state in DispatchState
+    }
+    assert (found[DispatchState.QUEUED], found[DispatchState.REFUSED]) == (
+        ["one", "five"],
+        ["three", "two", "three", "four"],
+    )

@@ -101,26 +101,26 @@ async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:
     """Running since it started, queued since it was asked; a quiet thread names its last run."""
 
     def work(session: Session) -> list[str]:
-        quiet = reports.status_body(session, rows.thread(session), NOW)
+        quiet = reports.status_body(session, rows.thread(session), NOW, "@bot")
         rows.run(session, guid="a")
         second = rows.run(session, guid="b", workflow="build")
         runs.claim(session, "me", NOW + timedelta(minutes=3), timedelta(seconds=30))
-        busy = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5, seconds=59))
+        busy = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5, seconds=59), "@bot")
         first = dispatches.open_of_thread(session, rows.thread(session).id)[0]
         runs.release(session, first, NOW)
-        again = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5))
-        assert again.splitlines()[2].startswith("- r1 `ask` · queued for 5 min")
+        again = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5), "@bot")
+        assert again.splitlines()[2].startswith("- r1 `ask` · queued for 5 min · next in this thread · ")
         for run in (session.get_one(Run, second.id), *[r for r, _, _ in runs.recent(session)]):
             run.state = RunState.FAILED
             session.add(run)
         session.flush()
-        return [quiet, busy, reports.status_body(session, rows.thread(session), NOW)]
+        return [quiet, busy, reports.status_body(session, rows.thread(session), NOW, "@bot")]
 
     quiet, busy, last = await store.write(work)
     assert quiet == "Nothing is under way here."
     assert busy.splitlines()[2:] == [
         "- r1 `ask` · running for 2 min · asked by `ana`",
-        "- r2 `build` · queued for 5 min · asked by `ana`",
+        "- r2 `build` · queued for 5 min · 1 before it · asked by `ana`",
     ]
     assert last == "Nothing is under way here. The last was r2 `build`: failed."
 

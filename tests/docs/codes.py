@@ -163,6 +163,7 @@ FAILURES: Mapping[str, str] = {
     "result_missing": "there is no result where one is declared and required",
     "review_findings": "`findings` is no list of `{path, line, body}`; each violation is named by its index",
     "review_thread": "the thread is an issue, so there is no pull request to review",
+    "retry_refused": "`retry` cannot do what it was asked for; nothing was started",
     "rework_exhausted": "work was sent back as often as `rework.max_loops` allows",
     "run_timed_out": "the minutes of the run are over",
     "secret_unavailable": "there is no such secret here; whether it exists anywhere is not told",

@@ -96,7 +96,12 @@ def cli() -> str:
 def builtins() -> str:
     """The commands that every thread has."""
     rows = [
-        (code(f"@bot {one.usage}"), one.summary, code(f"@bot {one.example}"), str(one.role or "`trigger_role`"))
+        (
+            code(f"@bot {one.usage}"),
+            one.summary,
+            code(f"@bot {one.example}"),
+            one.who or str(one.role or "`trigger_role`"),
+        )
         for one in BUILTINS
     ]
     return table(("write", "to", "for example", "least role"), rows)

@@ -170,6 +170,12 @@ class Walk:
 
 async def walk(store: Store, sketch: Sketch, choices: Sequence[int] = (), deaths: Collection[int] = ()) -> Walked:
     """Walk through a workflow of `sketch`, dying after each of these commits."""
+    play = await Play.of(store, sketch.steps, script_of(sketch), guid=new_id())
+    return await Walk(store, play, sketch, choices, deaths).go()
+
+
+def script_of(sketch: Sketch) -> dict[str, Any]:
+    """What its steps come to: by where they stand, and by their names."""
 
     def outcome(begun: Begun) -> Outcome:
         if begun.step.id in sketch.failing:
@@ -177,6 +183,4 @@ async def walk(store: Store, sketch: Sketch, choices: Sequence[int] = (), deaths
         where = f"{begun.level.frame.path}/{begun.step.id}"
         return Done(output=f"did {where}", result={"at": where} if begun.step.kind == "agent" else None)
 
-    script = dict.fromkeys([f"s{n}" for n in range(100)], outcome)
-    play = await Play.of(store, sketch.steps, script, guid=new_id())
-    return await Walk(store, play, sketch, choices, deaths).go()
+    return dict.fromkeys([f"s{n}" for n in range(100)], outcome)

@@ -87,6 +87,8 @@ class Attempt(SQLModel, table=True):
     number: int
     iteration: int = 0
     state: AttemptState = state(AttemptState.RUNNING)
+    #: of one that a retry took over: the attempt of the earlier run. It was paid and posted there
+    taken_from: str | None = None
     started_at: datetime = instant()
     ended_at: datetime | None = moment()
     #: a retry does not start before this

@@ -37,6 +37,8 @@ def upgrade() -> None:
     with op.batch_alter_table("run") as table:
         table.add_column(_moment("status_at"))
         table.create_index("ix_run_status_at", ["status_at"])
+    with op.batch_alter_table("attempt") as table:
+        table.add_column(sa.Column("taken_from", sa.String(), nullable=True))
     with op.batch_alter_table("outbox") as table:
         table.add_column(_text("target_kind", "comment"))
     op.create_table(

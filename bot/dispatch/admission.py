@@ -1,0 +1,98 @@
+"""Whether anything may be started in a thread now: its pause, its breaker, the repository's limits, the operator's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import inf
+
+from bot import log
+from bot.dispatch import quota
+from bot.model.slot import Slot
+from bot.model.thread import Account
+from bot.publish import Speaker, inline_code, note_body
+from bot.store import Session, outbox, spending
+from bot.store.tables import Thread
+from bot.workflows import Limits
+
+_log = log.get("dispatch")
+
+#: dispatches of a thread within `BREAKER_TIME`; one more trips its breaker, which holds as long
+BREAKER_DISPATCHES = 20
+BREAKER_TIME = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What whoever runs the bot allows at most, in US dollars: the whole instance in 24 hours, and one run."""
+
+    usd_day: float = inf
+    usd_run: float = inf
+
+
+#: where nobody sets any
+NO_CEILINGS = Ceilings()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing is started. `key` is kept with the dispatch, `told` is a clause for people; `once` names what is told
+    once in a thread, such as one pause.
+    """
+
+    key: str
+    told: str
+    once: str
+
+
+def refusal(
+    session: Session, thread: Thread, actor: Account, limits: Limits, ceilings: Ceilings, handle: str, now: datetime
+) -> Refusal | None:
+    """Why another dispatch by `actor` is not started; None if it may be. Trips the breaker where it is one too many.
+
+    Built-in commands that start nothing never ask.
+    """
+    if thread.paused:
+        since = thread.paused_at or now
+        by = f"{inline_code(thread.paused_by)} stopped me" if thread.paused_by else "I am stopped"
+        told = f"{by} in this thread; {inline_code(f'{handle} resume')} goes on"
+        return Refusal("paused", told, f"paused-{_moment(since)}")
+    if (until := _breaker(session, thread, now)) is not None:
+        told = (
+            f"more than {BREAKER_DISPATCHES} requests were made in this thread within an hour; "
+            f"new ones are taken again at {until:%H:%M} UTC"
+        )
+        return Refusal("breaker", told, f"breaker-{_moment(until)}")
+    if (limit := quota.reached(session, thread, actor, limits, now)) is not None:
+        return Refusal(limit.key, limit.told, f"{limit.key}-{now:%Y-%m-%d}")
+    if spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
+        told = f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories"
+        return Refusal("operator_day", told, f"operator_day-{now:%Y-%m-%d}")
+    return None
+
+
+def tell(
+    session: Session, thread: Thread, refused: Refusal, speaker: Speaker, what: str = "Nothing was started"
+) -> None:
+    """One sentence in the thread, once for what it is about."""
+    slot = Slot(f"thread/{thread.id}", "limit", step=refused.once)
+    if outbox.find(session, slot) is None:
+        speaker.comment(session, thread, slot, purpose="error", body=note_body(f"{what}: {refused.told}."))
+
+
+def _breaker(session: Session, thread: Thread, now: datetime) -> datetime | None:
+    """Until when the thread's breaker holds; None if it does not."""
+    if thread.breaker_until is not None and now < thread.breaker_until:
+        return thread.breaker_until
+    made = spending.dispatched(session, now - BREAKER_TIME, repository_id=thread.repository_id, thread_id=thread.id)
+    if made < BREAKER_DISPATCHES:
+        return None
+    thread.breaker_until = now + BREAKER_TIME
+    session.add(thread)
+    _log.warning("breaker_tripped", thread=thread.id, dispatches=made, until=thread.breaker_until.isoformat())
+    return thread.breaker_until
+
+
+def _moment(at: datetime) -> str:
+    """A time as part of a slot."""
+    return f"{at:%Y%m%dT%H%M%S.%f}"
