@@ -23,7 +23,9 @@ def test_every_builtin_explains_itself(builtin: Builtin) -> None:
 def test_the_builtins_of_now() -> None:
     """These are promised; each name stands once."""
     names = [builtin.name for builtin in BUILTINS]
-    assert sorted(names) == ["cancel", "config", "help", "pin", "pins", "status", "unpin", "why"]
+    assert sorted(names) == sorted(
+        ["answer", "approve", "reject", "cancel", "config", "help", "pin", "pins", "status", "unpin", "why"]
+    )
 
 
 def test_help_lists_the_repository_first_and_folds_the_builtins() -> None:
