@@ -211,6 +211,23 @@ async def test_several_gates(tmp_path: Path) -> None:
         assert "✅ Answered by `ana`" in second
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("answer approve", "**`approve`**"),
+        ("answer approve because it is small", "**`approve`**\n\n> because it is small"),
+        ("answer approve stop", "**`stop`**"),
+        ("answer r1.approve stop it", "**`stop`**\n\n> it"),
+        ("approve approve", "**`approve`**"),
+    ],
+)
+async def test_a_step_called_as_an_option(tmp_path: Path, said: str, told: str) -> None:
+    """The word is the step where an option follows, else the option."""
+    async with asking(tmp_path) as stage:
+        await stage.says("meg", f"@bot {said}")
+        assert told in stage.replies()[0]
+
+
 async def test_elements_are_asked_one_after_the_other(tmp_path: Path) -> None:
     """Each has a comment of its own."""
     steps = """
