@@ -15,9 +15,10 @@ from bot.app import Bot
 from bot.demo.records import Comment
 from bot.demo.server import LookAlikeServer
 from bot.publish.marker import strip
+from tests.fake_llm import Reply
 from tests.restarts import Scene, at_rest, until
 from tests.stage import Stage, make_world, open_stage
-from tests.stories.talking import answer, open_gates, operator
+from tests.stories.talking import agent, answer, calls, open_gates, operator, provider, stage_with, told
 
 HEAD = "version: 1\nworkflows:\n  ship:\n    steps:\n"
 APPROVE = """
@@ -148,9 +149,9 @@ async def test_a_form(tmp_path: Path) -> None:
         assert "<sub>Reply `@bot answer size=…` · " in asked
         said = await stage.says("ana", "@bot answer colour=green")
         assert stage.reactions(said) == ["confused"]
-        told = stage.replies()[-1]
-        assert "`size` needs an answer; `colour` takes one of `red`, `blue`." in told
-        assert "`@bot answer r1.form size=… colour=…`" in told
+        refused = stage.replies()[-1]
+        assert "`size` needs an answer; `colour` takes one of `red`, `blue`." in refused
+        assert "`@bot answer r1.form size=… colour=…`" in refused
         await stage.says("ana", "@bot answer size=7 colour=red")
         assert "- How big?: `7`\n- Which colour?: `red`" in stage.replies()[0]
         assert "made 7" in stage.replies()[-1]
@@ -196,14 +197,49 @@ async def test_over_the_api(tmp_path: Path) -> None:
         assert "- [x]" not in settled
 
 
+async def test_calls_of_a_tool(tmp_path: Path) -> None:
+    """Whoever may command approves or refuses each call; a stranger does not."""
+    script = (calls("add_labels", labels=["bug"]), calls("add_labels", labels=["ui"]), Reply("One of two."))
+    with provider(*script) as fake:
+        async with stage_with(tmp_path, fake, agent("[{name: add_labels, approval: true}]")) as stage:
+            await stage.says("ana", "@bot helper sort")
+            (asked,) = stage.replies()
+            assert "anybody who can write here or whoever runs the bot can answer until" in asked
+            await stage.says("sam", "@bot approve")
+            await ticks(stage, "ana", "approve")
+            first, second = stage.replies()
+            assert "✅ Answered by `ana`" in first
+            assert '"ui"' in second
+            await stage.says("meg", "@bot reject that label is not for you")
+            assert stage.replies()[-1].startswith("One of two.")
+            assert [label.name for label in stage.world.issue(stage.repo, 1).labels] == ["bug"]
+            assert "that label is not for you" in told(fake.requests[-1])[-1]
+
+
+async def test_a_call_that_is_never_approved_as_it_was_asked(tmp_path: Path) -> None:
+    """Three times the text was changed under the approval: the call does not run, and the model is told."""
+    with provider(calls("add_labels", labels=["bug"]), Reply("Then not.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[{name: add_labels, approval: true}]")) as stage:
+            await stage.says("ana", "@bot helper sort")
+            for _ in range(3):
+                comment = question(stage)
+                altered = comment.body.replace("bug", "gub")
+                stage.world.edit_comment(comment.id, "ana", altered)
+                stage.world.edit_comment(comment.id, "meg", altered.replace("- [ ] approve", "- [x] approve"))
+                await stage.settle()
+            assert stage.replies()[-1].startswith("Then not.")
+            assert stage.world.issue(stage.repo, 1).labels == []
+            assert "did not count" in told(fake.requests[-1])[-1]
+
+
 async def test_several_gates(tmp_path: Path) -> None:
     """A bare answer is told which there are; by name, whole or the step's alone, each is answered."""
     async with asking(tmp_path, TWO) as stage:
         said = await stage.says("ana", "@bot approve")
         assert stage.reactions(said) == ["confused"]
-        told = stage.replies()[-1]
-        assert "Several questions wait for an answer here." in told
-        assert "- `r1.one`: `First?`\n- `r1.two`: `Second?`" in told
+        listed = stage.replies()[-1]
+        assert "Several questions wait for an answer here." in listed
+        assert "- `r1.one`: `First?`\n- `r1.two`: `Second?`" in listed
         await stage.says("ana", "@bot approve r1.two")
         await stage.says("ana", "@bot approve one because I say so")
         first, second = stage.replies()[:2]
@@ -212,7 +248,7 @@ async def test_several_gates(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "shown"),
     [
         ("answer approve", "**`approve`**"),
         ("answer approve because it is small", "**`approve`**\n\n> because it is small"),
@@ -221,11 +257,11 @@ async def test_several_gates(tmp_path: Path) -> None:
         ("approve approve", "**`approve`**"),
     ],
 )
-async def test_a_step_called_as_an_option(tmp_path: Path, said: str, told: str) -> None:
+async def test_a_step_called_as_an_option(tmp_path: Path, said: str, shown: str) -> None:
     """The word is the step where an option follows, else the option."""
     async with asking(tmp_path) as stage:
         await stage.says("meg", f"@bot {said}")
-        assert told in stage.replies()[0]
+        assert shown in stage.replies()[0]
 
 
 async def test_elements_are_asked_one_after_the_other(tmp_path: Path) -> None:
@@ -355,8 +391,8 @@ async def test_told_twice(tmp_path: Path) -> None:
     async with asking(tmp_path) as stage:
         await ticks(stage, "meg", "approve")
         before = stage.replies()
-        told = [one for one in stage.world.deliveries if one.event == "issue_comment" and one.action == "edited"]
-        by_meg = next(one for one in told if one.payload()["sender"]["login"] == "meg")
+        edited = [one for one in stage.world.deliveries if one.event == "issue_comment" and one.action == "edited"]
+        by_meg = next(one for one in edited if one.payload()["sender"]["login"] == "meg")
         stage.world.emit(
             "issue_comment",
             "edited",
