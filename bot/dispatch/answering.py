@@ -114,11 +114,20 @@ def _meant(session: Session, thread: Thread, command: Command, handle: str) -> t
         if not named:
             raise _not_open(session, thread, name, found, handle)
         return _only(named, handle), command.text
-    first, _, rest = command.text.partition(" ")
-    named = [one for one in found if one.attempt.step.casefold() == first.strip().casefold()]
+    first, rest = (*command.text.split(maxsplit=1), "", "")[:2]
+    named = [one for one in found if one.attempt.step.casefold() == first.casefold()]
+    if command.name == "answer":
+        # `approve` may be what an option is called too: then it is the step where an option follows
+        named = [one for one in named if not _is_option(one, first) or _is_option(one, rest)]
     if named:
         return _only(named, handle), rest.strip()
     return _only(found, handle), command.text
+
+
+def _is_option(one: Gated, text: str) -> bool:
+    """Whether words begin with an option of a gate."""
+    labels = one.gate.options.get("options") or {}
+    return spoken({"options": labels}, text, {}).get("answer") in labels
 
 
 def _only(found: Sequence[Gated], handle: str) -> Gated:

@@ -100,7 +100,9 @@ class Hearing:
 
     async def _foreign(self, occasion: Occasion) -> None:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
-        looked = await self._look(occasion) if "@" in event.text else _Looked()
+        ours = event.comment is not None and self._p.identities.mine(event.comment)
+        # whoever writes into a comment of ours asks for nothing: what it says is ours
+        looked = await self._look(occasion) if "@" in event.text and not ours else _Looked()
         if (later := looked.later) is not None:
             await self._later(delivery, Postponed(later.not_before, later.reason), trying=True)
             return
@@ -111,7 +113,6 @@ class Hearing:
             return
         acceptance = occasion.acceptance()
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
-        ours = event.comment is not None and self._p.identities.mine(event.comment)
 
         def work(session: Session) -> None:
             parts, now = self._p, acceptance.now

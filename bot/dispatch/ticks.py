@@ -33,11 +33,13 @@ class Change:
     """What somebody made of a comment that asks.
 
     `stands`: it is what we want to stand there. `ours`: but for its boxes it is something that we said; `before`: so
-    was the text that was changed. `ticks` are the choices whose boxes were ticked; `only_ticked`: that was all.
+    was the text that was changed. `same`: it asks what is asked now, about the same commit. `ticks` are the choices
+    whose boxes were ticked; `only_ticked`: that was all.
     """
 
     stands: bool
     ours: bool
+    same: bool
     before: bool
     ticks: frozenset[int]
     only_ticked: bool
@@ -87,6 +89,7 @@ def _change(event: Event, marker: Marker, found: Standing) -> Change:
     return Change(
         stands=shown_digest(strip(now)) == shown_digest(found.row.body),
         ours=_ours(event, marker, found, now),
+        same=_same(found.asked, now),
         before=_ours(event, marker, found, old),
         ticks=frozenset(found.places[place] for place in places),
         only_ticked=len(places) == 1 and shown_digest(plainly(now, count)) == shown_digest(plainly(old, count)),
@@ -94,7 +97,7 @@ def _change(event: Event, marker: Marker, found: Standing) -> Change:
 
 
 def _ours(event: Event, marker: Marker, found: Standing, text: str) -> bool:
-    """Whether a text, its boxes aside, is what we want to stand there, or what we have said there before.
+    """Whether a text, its boxes aside, is one that we said there, now or before.
 
     Whoever sees an older text of ours and ticks a box of it sends that text back: its marker tells that it was ours.
     """
@@ -102,11 +105,11 @@ def _ours(event: Event, marker: Marker, found: Standing, text: str) -> bool:
     if shown_digest(strip(plain)) == shown_digest(found.row.body):
         return True
     mark = marker.find(plain, repository_id=event.repository.id, thread=event.issue.number)
-    return mark is not None and mark.intact and str(mark.slot) == found.row.slot and _same(found.asked, plain)
+    return mark is not None and mark.intact and str(mark.slot) == found.row.slot
 
 
 def _same(asked: Asked | None, text: str) -> bool:
-    """Whether an older text of ours asked the same about the same commit: its last line says both."""
+    """Whether a text of ours asks the same about the same commit: its last line says both."""
     if asked is None:
         return True
     return bound_to(asked.gate.digest, asked.gate.head_sha) in strip(text).rpartition("\n")[2]
@@ -172,6 +175,9 @@ class _Undoing:
             return
         if asked.gate.state is not GateState.OPEN:
             self._settled(asked)
+        elif change.ours and not change.same:
+            if change.ticks:
+                self._tell(asked, f"the tick by {self._name} was about an older commit")
         elif change.ours or (not change.before and change.only_ticked):
             self._ticked(asked)
         else:

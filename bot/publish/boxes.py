@@ -17,7 +17,12 @@ def box(label: str) -> str:
 
 
 def spread(bodies: Sequence[str], count: int) -> list[range]:
-    """Of each part of a text that holds `count` options: which of them stand in it."""
+    """Of each part of a text that holds `count` options: which of them stand in it.
+
+    Where they do not stand any more, whoever has an older text before them takes them to be in the last part.
+    """
+    if sum(len(_BOX.findall(_lf(body))) for body in bodies) < count:
+        return [*(range(0) for _ in bodies[:-1]), range(count)]
     found: list[range] = []
     end = count
     for body in reversed(bodies):

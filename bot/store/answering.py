@@ -26,8 +26,9 @@ OPERATOR = "operator"
 class Answering:
     """Who answers, how, and on what. `person` is None for the operator.
 
-    `head` is the commit that the pull request points at now; None where nobody has looked, as of an issue. `altered`
-    says who had changed the text that the answer was given on; empty where it stood as it was said.
+    `head` is the commit that the pull request points at now: None where nobody has looked, as of an issue, empty where
+    GitHub does not show it. `altered` says who had changed the text that the answer was given on; empty where it stood
+    as it was said.
     """
 
     person: Person | None
@@ -40,8 +41,8 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
     """Whether the answer counts; if not, it was void: the gate asks again.
 
     Look and record are one transaction: of two answers at once the second sees the first. Raises `UserError`:
-    `gate_settled` (answered, void, or out of time), `not_allowed`, `gate_answer` (it is none), `gate_moved` (the head
-    is another than the one shown; nothing is changed).
+    `gate_settled` (answered, void, or out of time), `not_allowed`, `gate_answer` (it is none), `gate_unread`,
+    `gate_moved` (the head is another than the one shown; nothing is changed).
     """
     gate = asked.gate
     if gate.state is not GateState.OPEN:
@@ -54,6 +55,8 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
     if by.person is not None and (why := barred(gate.who, by.person, gates.requesters(session, asked))):
         raise UserError("not_allowed", f"`{asked.name}`: {why}")
     kept = taken(gate.options, given)
+    if by.head == "" and binds(gate, kept):
+        raise UserError("gate_unread", "the head cannot be read, and an answer is bound to it", "Answer again later.")
     if moved(gate, kept, by.head):
         raise UserError("gate_moved", moved_words(str(gate.head_sha), str(by.head)), "Look again, and answer again.")
     if by.altered:

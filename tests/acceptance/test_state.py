@@ -630,8 +630,8 @@ async def test_a_run_that_waits_holds_nothing(store: Store) -> None:
     play = await played(store, APPROVE, {"plan": Done("the plan")})
     rows = await play.case.rows()
     assert (rows.run.state, rows.run.lease_owner) == (RunState.WAITING, None)
-    assert rows.run.not_before == play.now + timedelta(days=3)
     gate = open_gate(rows)
+    assert (rows.run.not_before, gate.deadline) == (gate.remind_at, play.now + timedelta(days=3))
     assert (gate.question, gate.options["show"]) == ("Build this?", "the plan")
     assert list(gate.options["options"]) == ["approve", "revise", "stop"]
 
@@ -676,7 +676,7 @@ async def test_time_answers_where_the_step_says_so(store: Store) -> None:
 async def test_a_plain_gate_is_approved_or_rejected_within_a_week(store: Store) -> None:
     """Rejected, it fails; so it does when nobody answers."""
     play = await played(store, "- {id: gate, ask: Fine?}")
-    assert (await play.case.run()).not_before == play.now + timedelta(days=7)
+    assert open_gate(await play.case.rows()).deadline == play.now + timedelta(days=7)
     assert list(open_gate(await play.case.rows()).options["options"]) == ["approve", "reject"]
     await play.answer(answer="reject")
     assert play.end == "failed gate failed: rejected"

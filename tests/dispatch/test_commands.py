@@ -12,8 +12,8 @@ from bot.dispatch.commands import Command, parse
 NAMES = {"triage": (), "implement": ("base", "note"), "ask": ("tone",), "Fix-It": ()}
 
 
-def read(text: str, default: str = "ask") -> Command:
-    return parse(text, names=NAMES, default=default)
+def read(text: str, default: str = "ask", *, asked: bool = False) -> Command:
+    return parse(text, names=NAMES, default=default, asked=asked)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,27 @@ def test_an_unknown_default_takes_no_params() -> None:
 @pytest.mark.parametrize("builtin", BUILTINS, ids=lambda builtin: builtin.name)
 def test_every_example_is_its_own_command(builtin: Builtin) -> None:
     """What `help` shows works when it is typed."""
-    command = read(builtin.example)
+    command = read(builtin.example, asked=True)
     assert (command.kind, command.name) == ("builtin", builtin.name)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "kind", "params", "free"),
+    [
+        ("approve", False, "builtin", {}, ""),
+        ("approve it", False, "default", {}, "approve it"),
+        ("approve it", True, "builtin", {}, "it"),
+        ("approve\nand then some", False, "default", {}, "approve\nand then some"),
+        ("approve r5.plan", False, "builtin", {"gate": "r5.plan"}, ""),
+        ("Reject r5.plan It is\nbad", False, "builtin", {"gate": "r5.plan"}, "It is\nbad"),
+        ("answer size=7 kind=b", True, "builtin", {}, "size=7 kind=b"),
+        ("answer me this", False, "default", {}, "answer me this"),
+    ],
+)  # fmt: skip
+def test_an_answer(text: str, asked: bool, kind: str, params: dict[str, str], free: str) -> None:
+    """With words behind it, it answers only while somebody is asked; a gate by its whole name is always meant."""
+    command = read(text, asked=asked)
+    assert (command.kind, command.params, command.text) == (kind, params, free)
 
 
 @settings(max_examples=300, deadline=None)

@@ -135,6 +135,7 @@ FAILURES: Mapping[str, str] = {
     "export_stale": "the work behind the export was sent back and not done again",
     "failed": "GitHub or git refused in a way that has no code of its own",
     "gate_answer": "an answer that the gate does not take",
+    "gate_void": "what people answered was void three times: the head moved, or the question's text was changed",
     "gate_timed_out": "nobody answered the gate in time, and it has no `on_timeout`",
     "github_refused": "the App lacks a permission, or the thing is gone",
     "github_unavailable": "GitHub gave no answer for 15 minutes",

@@ -133,7 +133,7 @@ _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {
         {
             "queued": "waits for its turn, or until a retry is due",
             "running": "one worker holds it under a lease",
-            "waiting": "not used yet: waits for a person or an event and holds no worker",
+            "waiting": "waits for a person or an event and holds no worker",
             "succeeded": "every step did its work",
             "failed": "a step failed, or the run could not go on",
             "cancelled": "called off",
@@ -146,7 +146,7 @@ _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {
         "An attempt: one execution of a step",
         {
             "running": "recorded before it starts",
-            "waiting": "not used yet: waits for a person or an event",
+            "waiting": "waits for a person, an event, or what it posts",
             "success": "the step did its work",
             "fail": "the step failed for good",
             "skipped": "not used yet: a condition was false",
@@ -166,12 +166,12 @@ _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {
         },
     ),
     state.GateState: (
-        "A gate: the table is there, nothing opens one yet",
+        "A gate: what a run waits for",
         {
             "open": "waits for an answer",
-            "answered": "a person decided",
+            "answered": "a person decided, or what was waited for happened",
             "expired": "nobody did in time",
-            "void": "what was shown has changed",
+            "void": "what was answered does not count: the head moved, or the text was changed; it asks again",
             "cancelled": "its run was called off",
         },
     ),

@@ -37,7 +37,7 @@ class Asking:
             reporter.end(session, rows, end, {step.id: step for step in case.terms.workflow.steps}, bot)
 
         def ask(session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
-            reporter.ask(session, rows, attempt, gate, bot, level.frame.path)
+            reporter.ask(session, rows, attempt, gate, bot, "@bot")
 
         self.terms: Terms = replace(case.terms, say=say, ask=ask)
 
@@ -73,38 +73,39 @@ async def test_asked_then_answered(store: Store) -> None:
     (asked,) = await here.said()
     gate = open_gate(await here.case.rows())
     assert asked.slot == f"run/{here.case.run_id}|/|ok|1|gate|0"
-    assert "for role `maintain` or higher; open until 10 November 2026, 12:00 UTC, then the step fails." in asked.body
-    assert f"`POST /api/gates/{gate.id}/answer`" in asked.body
+    words = "a maintainer or whoever runs the bot can answer until 10 November, 12:00 UTC, then the step fails."
+    assert words in asked.body
+    assert asked.body.endswith(f"<sub>Tick a box, or `@bot approve` · r1 · {gate.digest[:7]}</sub>")
     await here.answer(answer="approve")
     await here.go()
     (settled,) = await here.said()
     assert settled.id == asked.id
     assert "✅ Answered by `operator`: **`approve`**" in settled.body
-    assert "POST" not in settled.body
+    assert "- [" not in settled.body
 
 
 async def test_whom_it_is_for(store: Store) -> None:
     """Named people, or the role that may command; not who asked, where that is said."""
     here = await asking(store, "- {id: ok, ask: Fine?, who: {logins: [meg, sam], not_requester: true}}")
-    assert "for `meg` or `sam`, other than `ana`; open" in (await here.said())[0].body
+    assert "; @meg or @sam, other than @ana, can answer until" in (await here.said())[0].body
 
 
 async def test_out_of_time(store: Store) -> None:
     """It says what follows, and later that it did."""
     here = await asking(store, "- {id: ok, ask: Fine?, timeout: 1d, on_timeout: reject}")
-    assert "for role `write` or higher; open until 4 November 2026, 12:00 UTC, then `reject` is taken." in (
+    assert "; anybody who can write here can answer until 4 November, 12:00 UTC, then `reject` is taken." in (
         (await here.said())[0].body
     )
     await here.go(NOW + timedelta(days=1))
     (settled,) = await here.said()
-    assert "⌛ Nobody answered until 4 November 2026, 12:00 UTC; `reject` was taken." in settled.body
+    assert "⌛ Nobody answered until 4 November, 12:00 UTC; `reject` was taken." in settled.body
 
 
 async def test_a_run_that_ends_takes_back_its_questions(store: Store) -> None:
     """Whatever ends it, in whichever frame they were asked."""
     fan = "{a: [{id: ok, ask: Fine?}], b: [{id: work, run: x}]}"
     here = await asking(store, f"- {{id: fan, parallel: {{branches: {fan}}}}}")
-    assert "open until" in (await here.said())[0].body
+    assert "can answer until" in (await here.said())[0].body
     end = End(RunState.TIMED_OUT, None, "its minutes are over")
     await store.write(lambda s: commit.finish(s, runs.rows(s, here.case.run_id), end, here.terms.say, NOW))
     (settled,) = await here.said()

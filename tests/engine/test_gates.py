@@ -39,8 +39,9 @@ async def test_a_run_that_waits_holds_nothing(store: Store) -> None:
     play = await asked(store)
     rows = await play.case.rows()
     assert rows.run.lease_owner is None
-    assert rows.run.not_before == NOW + timedelta(days=3)
     gate = open_gate(rows)
+    # it is looked at again when people are to be reminded, and when it is over
+    assert (rows.run.not_before, gate.deadline) == (NOW + timedelta(days=1.5), NOW + timedelta(days=3))
     assert (gate.question, gate.options["show"]) == ("Build this?", "the plan")
     assert list(gate.options["options"]) == ["approve", "revise", "stop"]
     assert rows.attempts[-1].state is AttemptState.WAITING

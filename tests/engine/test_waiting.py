@@ -53,10 +53,18 @@ async def ledger(store: Store) -> list[tuple[str, AttemptState]]:
     return await store.read(lambda s: [(each.step, each.state) for each in s.exec(query)])
 
 
+async def reminded(store: Store) -> bool:
+    """Whether people were reminded, and the run is away again."""
+    (gate,) = await store.read(lambda s: list(s.exec(select(Gate))))
+    return gate.reminded_at is not None and (await store.read(runs.next_due)) == gate.deadline
+
+
 async def test_a_time_out_comes_while_the_process_is_away(store: Store) -> None:
     """A process that starts after it takes the run at once; one that starts before it leaves it alone."""
     async with floor(store, ASK) as here:
         await here.until(lambda: waits(here))
+    async with floor(store, ASK, begin=False, after=1.5 * 86400) as here:
+        await here.until(lambda: reminded(store))
     async with floor(store, ASK, begin=False, after=3 * 86400 - 1) as here:
         assert await store.read(runs.next_due) == NOW + timedelta(days=3)
         assert await store.write(lambda s: runs.claim(s, "other", here.clock.now(), timedelta(seconds=30))) is None

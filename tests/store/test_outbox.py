@@ -185,3 +185,56 @@ async def test_what_is_paced_is_not_claimed(store: Store) -> None:
     assert said is not None
     assert said.row.id == reaction
     assert await claim(store) == comment
+
+
+async def test_said_again_though_it_is_the_same(store: Store) -> None:
+    """Somebody changed what stands there: it is an edit, once."""
+    row_id = await say(store, "run/1")
+    await claim(store)
+    await posted(store, row_id)
+    await store.write(lambda s: outbox.restate(s, s.get_one(Outbox, row_id)))
+    assert await claim(store) == row_id
+    await posted(store, row_id)
+    assert await state(store, row_id) is OutboxState.POSTED
+    await say(store, "run/1")
+    assert await claim(store) is None
+
+
+async def test_said_again_while_it_is_sent(store: Store) -> None:
+    """What is under way may have come before the change: once more, and then it stands as wanted."""
+    row_id = await say(store, "run/1")
+    await claim(store)
+    await store.write(lambda s: outbox.restate(s, s.get_one(Outbox, row_id)))
+    await posted(store, row_id)
+    said = await store.write(lambda s: outbox.claim(s, "me", NOW))
+    assert said is not None
+    sent = said.row.digest
+    await store.write(lambda s: outbox.posted(s, row_id, 5, "", NOW, sent))
+    assert await state(store, row_id) is OutboxState.POSTED
+    await say(store, "run/1")
+    assert await state(store, row_id) is OutboxState.POSTED
+
+
+async def test_deleted_by_somebody(store: Store) -> None:
+    """It is said in a new comment, also where an edit was about to go."""
+    row_id = await say(store, "run/1", purpose="gate")
+    await claim(store)
+    await posted(store, row_id)
+    for _ in range(2):
+        await store.write(lambda s: outbox.deleted(s, s.get_one(Outbox, row_id)))
+    row = await store.read(lambda s: s.get_one(Outbox, row_id))
+    assert (row.state, row.posted_id, row.url) == (OutboxState.PENDING, None, "")
+
+
+async def test_found_by_its_comment(store: Store) -> None:
+    """By GitHub's id, else by slot where the id is not known yet; never a comment of another thread."""
+    row_id = await say(store, "run/1")
+    row = await store.read(lambda s: s.get_one(Outbox, row_id))
+    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 5, None)) is None
+    found = await store.read(lambda s: outbox.standing(s, row.thread_id, 5, row.slot))
+    assert found is not None
+    await claim(store)
+    await posted(store, row_id)
+    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 5, None)) is not None
+    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 6, row.slot)) is None
+    assert await store.read(lambda s: outbox.standing(s, "another", 5, row.slot)) is None

@@ -122,7 +122,7 @@ async def test_a_gate_is_posted_and_waits(tmp_path: Path) -> None:
         await stage.says("ana", "@bot plan things")
         (gate,) = stage.replies()
         assert "Build it?" in gate
-        assert "`approve`" in gate
+        assert "- [ ] approve" in gate
         await stage.says("ana", "@bot echo hello")
         assert len(stage.replies()) == 2
         assert json.dumps(stage.replies())

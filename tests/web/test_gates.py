@@ -163,7 +163,7 @@ async def test_the_second_of_two_answers_sees_the_first(store: Store) -> None:
         (won, shown), (lost, said) = sorted(both, key=lambda pair: pair[0])
         assert (won, lost, said["code"]) == (200, 409, "gate_settled")
         given = shown["answer"]["answer"]
-        assert said["message"] == f"`r1.ok` was answered by operator: `{given}`"
+        assert said["message"] == f"`r1.ok` was answered by `operator`: `{given}`"
         kept = (await here.gate()).answer
         assert kept is not None
         assert kept["answer"] == given
@@ -177,7 +177,7 @@ async def test_not_after_its_time(store: Store) -> None:
         assert await here.refused(answer="approve") == (409, "gate_settled", "`r1.ok` is out of time")
         await here.play.claim(after=86400)
         await here.play.go()
-        assert await here.refused(answer="approve") == (409, "gate_settled", "`r1.ok` is expired")
+        assert await here.refused(answer="approve") == (409, "gate_settled", "`r1.ok` is out of time")
 
 
 async def test_not_after_a_cancellation(store: Store) -> None:
@@ -185,7 +185,8 @@ async def test_not_after_a_cancellation(store: Store) -> None:
     async with api(store) as here:
         run = await here.play.case.run()
         await store.write(lambda session: dispatches.cancel(session, run, "ana", NOW))
-        assert await here.refused(answer="approve") == (409, "gate_settled", "`r1.ok` is cancelled")
+        told = "`r1.ok` is not asked any more: its run has ended"
+        assert await here.refused(answer="approve") == (409, "gate_settled", told)
 
 
 async def test_gates_of_other_kinds_are_nobodys_to_answer(store: Store) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import UserError
-from bot.workflows.answers import TEXT_MAX, taken
+from bot.model.role import Role
+from bot.workflows.answers import TEXT_MAX, Person, barred, choices, chosen, spoken, taken
 
 OPTIONS: dict[str, Any] = {"options": {"approve": "build", "stop": "end"}, "questions": [], "text": False}
 WORDS: dict[str, Any] = {"options": {}, "questions": [], "text": True}
@@ -112,3 +113,80 @@ def test_any_value_fits_or_is_refused(value: Any) -> None:
         with suppress(UserError):
             found = taken(form(kind, ("a",) if kind == "enum" else ()), {"answers": {"q": value}})
             json.dumps(found, allow_nan=False)
+
+
+# -- who may answer
+
+MEG = Person(12, "meg", Role.WRITE)
+
+
+@pytest.mark.parametrize(
+    ("who", "why"),
+    [
+        ({"role": "write"}, ""),
+        ({"role": "maintain"}, "the role `maintain` is needed and meg has `write`"),
+        ({"role": "maintain", "logins": ["MEG"]}, ""),
+        ({"role": "maintain", "logins": ["ana"]}, "is needed and meg has `write`, and meg is not `ana`"),
+        ({"logins": ["ana", "sam"]}, "only `ana`, `sam` may answer"),
+        ({"logins": ["meg"], "not_requester": True}, ""),
+        ({}, ""),
+    ],
+)
+def test_who_may_answer(who: dict[str, Any], why: str) -> None:
+    """One of role and name is enough; a gate that says nothing is for writers."""
+    found = barred(who, MEG, {11})
+    assert found.endswith(why) if why else not found
+
+
+def test_who_asked_may_not_answer() -> None:
+    """By id, whatever the role or name, where that is said."""
+    assert "not_requester" in barred({"logins": ["meg"], "not_requester": True}, MEG, {12})
+    assert not barred({"role": "write"}, MEG, {12})
+
+
+def test_somebody_without_any_right_here() -> None:
+    """`none` lets nobody in, and no role is not enough for a gate that names none."""
+    nobody = Person(12, "meg", Role.NONE)
+    assert barred({"role": "none"}, nobody, ())
+    assert barred({}, Person(12, "meg", Role.TRIAGE), ())
+
+
+# -- boxes and words
+
+
+def test_what_has_a_box() -> None:
+    """Options, or the values of a form's only question."""
+    assert choices(OPTIONS) == ("approve", "stop")
+    assert choices(form("enum", ("a", "b"))) == ("a", "b")
+    assert choices(form("bool")) == ("yes", "no")
+    assert choices(form("text")) == ()
+    two = form("bool")["questions"] + [form("bool")["questions"][0] | {"id": "r"}]
+    assert choices({"options": {}, "questions": two, "text": False}) == ()
+    assert choices(WORDS) == ()
+
+
+@pytest.mark.parametrize("gate", [OPTIONS, form("enum", ("a", "b")), form("bool")])
+def test_every_choice_is_an_answer(gate: dict[str, Any]) -> None:
+    """What has a box is taken."""
+    assert all(taken(gate, chosen(gate, choice)) for choice in choices(gate))
+
+
+@pytest.mark.parametrize(
+    ("gate", "text", "words", "given"),
+    [
+        (OPTIONS, "Approve it is small", {}, {"answer": "approve", "text": "it is small"}),
+        (OPTIONS, "approve: it is\nsmall", {}, {"answer": "approve", "text": "it is\nsmall"}),
+        (OPTIONS, "stop", {}, {"answer": "stop", "text": ""}),
+        (OPTIONS, "stopping", {}, {"answer": "stopping"}),
+        (OPTIONS, "approve-all", {}, {"answer": "approve-all"}),
+        (OPTIONS, "", {}, {}),
+        (WORDS, "because of this", {}, {"text": "because of this"}),
+        (form("number"), "7", {}, {"answers": {"q": "7"}}),
+        (form("number"), "q=7", {"q": "7"}, {"answers": {"q": "7"}}),
+        ({"options": {"go": "x", "go on": "y"}, "text": True}, "go on now", {}, {"answer": "go on", "text": "now"}),
+        ({"options": {"go": "x"}, "text": True}, "rather not", {}, {"text": "rather not"}),
+    ],
+)  # fmt: skip
+def test_words_as_an_answer(gate: dict[str, Any], text: str, words: dict[str, str], given: dict[str, Any]) -> None:
+    """The longest option that the words begin with, a form's values, or the words themselves."""
+    assert spoken(gate, text, words) == given
