@@ -10,7 +10,9 @@ import pytest
 
 from bot.model.state import DeliveryState, GateState, OutboxState, RunState
 from bot.model.thread import Account
-from bot.store import Session, deliveries, outbox
+from bot.publish import say_reminder
+from bot.store import Session, deliveries, gates, outbox
+from bot.store.tables import Gate
 from tests.dispatch.gate_scene import COMMENT, asking, edits, gate_of, posted, row_of, run_state, ticks
 from tests.dispatch.scene import APP_ID, ME, MEG, REPO, SAM, Scene, comment_payload
 from tests.github.fake import answer
@@ -294,3 +296,52 @@ async def test_a_delivery_is_kept(scene: Scene) -> None:
     found = await scene.store.read(lambda session: deliveries.find(session, guid))
     assert found is not None
     assert found.reason == "a comment of ours that asks was changed"
+
+
+async def test_an_end_at_a_head_that_moved(scene: Scene) -> None:
+    """An option that leads to the end is a no as well."""
+    options = {"options": {"approve": "build", "stop": "end"}, "questions": [], "text": False}
+    body = await posted(scene, await asking(scene, head_sha=OLD, options=options))
+    scene.server.on("GET", f"{REPO}/pulls/1", pull(NEW))
+    await ticks(scene, MEG, body, "stop")
+    assert (await gate_of(scene)).state is GateState.ANSWERED
+
+
+async def test_a_tick_in_the_comment_of_the_time_before(scene: Scene) -> None:
+    """It asks no more: the comment is put back, and the question that stands now is not answered by it."""
+    gate_id = await asking(scene)
+    body = await posted(scene, gate_id)
+
+    def asked_again(session: Session) -> None:
+        gate = session.get_one(Gate, gate_id)
+        gate.asked = 2
+        session.add(gate)
+
+    await scene.store.write(asked_again)
+    await ticks(scene, MEG, body)
+    gate = await gate_of(scene)
+    assert (gate.state, gate.note) == (GateState.OPEN, "")
+    assert (await row_of(scene)).state is OutboxState.PENDING
+
+
+@pytest.mark.parametrize(
+    ("who", "named"),
+    [
+        ({"role": "write"}, "@ana "),
+        ({"role": "write", "not_requester": True}, ""),
+        ({"logins": ["meg", "sam"]}, "@meg @sam "),
+    ],
+)
+async def test_whom_a_reminder_names(scene: Scene, who: dict[str, Any], named: str) -> None:
+    """Those who are asked for by name, else whoever asked, if they may answer."""
+    gate_id = await asking(scene, who=who)
+    await posted(scene, gate_id)
+
+    def remind(session: Session) -> None:
+        found = gates.get(session, gate_id)
+        assert found is not None
+        found.gate.options = {**found.gate.options, "mentions": ["ana", "meg", "sam"]}
+        say_reminder(session, scene.speaker, found)
+
+    await scene.store.write(remind)
+    assert (await scene.said())[-1].startswith(f"{named}`r1.ok` still waits for an answer: ")
