@@ -21,7 +21,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Ceilings, Identities, Intake, Parts, ThreadIntents, is_builtin_only
+from bot.dispatch import Actions, Ceilings, Identities, Intake, Parts, ThreadIntents, Timetable, is_builtin_only
 from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
@@ -186,8 +186,11 @@ async def open_bot(
         sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
         after, every = status
         progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
+        timetable = Timetable(parts, settings.app_id)
         loops = [
             asyncio.create_task(progress.run(), name="progress"),
+            asyncio.create_task(timetable.follow(), name="scan"),
+            asyncio.create_task(timetable.run(), name="timetable"),
             asyncio.create_task(Intake(parts, Actions(parts, take_over)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
             asyncio.create_task(sender.run(), name="outbox"),

@@ -8,8 +8,11 @@ from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
 from bot.dispatch.parts import Parts
+from bot.dispatch.timetable import Timetable
+from bot.dispatch.triggers import DEBOUNCE
 
 __all__ = [
+    "DEBOUNCE",
     "Actions",
     "Ceilings",
     "Identities",
@@ -17,6 +20,7 @@ __all__ = [
     "Intake",
     "Parts",
     "ThreadIntents",
+    "Timetable",
     "is_builtin_only",
     "issue_values",
 ]

@@ -36,6 +36,7 @@ _EVENTS = {
     "issue_comment": "Issue comment",
     "issues": "Issues",
     "pull_request": "Pull request",
+    "push": "Push",
 }
 
 
