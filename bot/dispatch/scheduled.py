@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.dispatch import configuration, schedules
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
@@ -59,7 +59,8 @@ async def hear(
         issue = await _thread(client, due.thread)
     if issue is None:
         return None, silent(f"{NAME}: there is no thread {due.thread}")
-    event = _event(due, actor, issue)
+    # the time that has passed is not the end of what is read of the thread
+    event = _event(due, actor, issue, parts.clock.now())
     occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
     cause = Cause(NAME, f"It is time: {due.cron} (UTC), {due.at:%Y-%m-%d %H:%M}.")
     heard = await started(occasion, cause, (due.workflow,))
@@ -131,11 +132,11 @@ async def _opened(
         raise Postponed(until, f"nobody knows whether the issue was opened: {error}") from error
 
 
-def _event(due: Due, actor: Account, issue: Issue) -> Event:
+def _event(due: Due, actor: Account, issue: Issue, now: datetime) -> Event:
     return Event(
         name=schedules.EVENT,
         action=schedules.ACTION,
-        at=due.at,
+        at=now,
         sender=actor,
         repository=due.repository,
         installation_id=due.installation_id,
