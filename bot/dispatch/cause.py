@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bot.model.event import Event
-
-#: what a new issue or pull request is called by
-OPENED = "opened"
+from bot.workflows.triggers import OPENED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from bot.workflows.node import Node, describe, fault
 
+#: the one whose event has a text that is a request: what whoever opened the thread wrote
+OPENED = "opened"
 #: the names of all triggers but mentions, as `trigger.name` shows them
 EVENTS = (
-    "opened",
+    OPENED,
     "labeled",
     "closed",
     "synchronize",
