@@ -146,7 +146,7 @@ class Hearing:
 
         await publish.write(self._p.store, work)
         asked = [one.command.name for one in looked.asked]
-        reasons = [one.reason for one in heard]
+        reasons = [one.reason for one in heard if one.reason]
         _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
 
     async def _later(self, delivery: Delivery, postponed: Postponed, *, trying: bool) -> None:
