@@ -107,4 +107,3 @@ def opened_issue(number: int, body: str, author: Account, at: datetime = NOW) ->
 def nobody() -> httpx.Response:
     """What GitHub says of a thread that is not there."""
     return answer({"message": "Not Found"}, 404)
-

@@ -26,7 +26,7 @@ from tests.dispatch.scene import ME, MEG, SAM, Scene
 from tests.github.fake import answer
 from tests.rows import ANA
 
-LABEL = {"label": {"name": "Ready"}}
+LABEL: dict[str, Any] = {"label": {"name": "Ready"}}
 
 
 async def told(scene: Scene, name: str, payload: dict[str, Any]) -> tuple[DeliveryState, str]:
@@ -63,9 +63,7 @@ async def commands(scene: Scene) -> list[str]:
         ("ready_for_review: true", "pull_request", pull_event("ready_for_review"), {"sha": SHA, "ref": "topic"}),
     ],
 )
-async def test_each_event(
-    scene: Scene, on: str, event: str, payload: dict[str, Any], fields: dict[str, str]
-) -> None:
+async def test_each_event(scene: Scene, on: str, event: str, payload: dict[str, Any], fields: dict[str, str]) -> None:
     """One dispatch in the sender's name; the workflow sees the trigger's name and the event's own fields."""
     scene.configure(listening(f"w: {{on: {{{on}}}}}", "other: {on: {review_submitted: true}}"))
     head_is(scene, SHA)
