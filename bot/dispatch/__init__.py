@@ -7,9 +7,8 @@ from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
-from bot.dispatch.parts import Parts
+from bot.dispatch.parts import DEBOUNCE, Parts
 from bot.dispatch.timetable import Timetable
-from bot.dispatch.triggers import DEBOUNCE
 
 __all__ = [
     "DEBOUNCE",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from bot import log, publish
 from bot.dispatch import configuration, failed_checks, scheduled, schedules, waits
@@ -23,11 +22,10 @@ _log = log.get("dispatch")
 
 
 class Elsewhere:
-    """Settles such a delivery. `debounce` is how long the end of checks is held, should more pushes follow."""
+    """Settles such a delivery."""
 
-    def __init__(self, parts: Parts, debounce: timedelta) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._p = parts
-        self._debounce = debounce
 
     async def hear(
         self, delivery: Delivery, event: Signal | Notice | Due, identity: Identity, client: RepositoryClient
@@ -48,9 +46,7 @@ class Elsewhere:
         names, reason = await waits.hear(self._p.store, identity, delivery, signal, self._p.clock, conclusion)
         heard: list[tuple[Event | None, Heard]] = []
         if reason != waits.OWN:
-            heard = await failed_checks.hear(
-                self._p, delivery, signal, identity, client, conclusion, debounce=self._debounce
-            )
+            heard = await failed_checks.hear(self._p, delivery, signal, identity, client, conclusion)
         await self._settle(delivery, heard, names, reason)
 
     async def _pushed(self, delivery: Delivery, notice: Notice, identity: Identity, client: RepositoryClient) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from bot.dispatch import configuration
 from bot.dispatch.bases import Bases
@@ -37,7 +36,6 @@ async def hear(
     identity: Identity,
     client: RepositoryClient,
     conclusion: Conclusion,
-    debounce: timedelta,
 ) -> list[tuple[Event | None, Heard]]:
     """What the end of a check starts, by the event of each pull request that it is of. Raises `Postponed`."""
     bases = Bases(parts.github, identity.serves)
@@ -49,7 +47,7 @@ async def hear(
     concluded = await conclusion()
     if concluded != "failure":
         return []
-    hold(parts, delivery, debounce)
+    hold(parts, delivery)
     found: list[tuple[Event | None, Heard]] = []
     for number in signal.numbers:
         pull = await _pull(client, number)

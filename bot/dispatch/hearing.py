@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 
 from bot import log, publish
@@ -26,7 +25,7 @@ from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.dispatch.schedules import Due
 from bot.dispatch.ticks import hear_tick
-from bot.dispatch.triggers import DEBOUNCE, Triggers
+from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
 from bot.model.event import Event, Notice, Signal
@@ -41,19 +40,17 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, Triggers(), schedules.hear)
+EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, hear_event, schedules.hear)
 
 
 class Hearing:
     """Looks at one delivery and settles it. Raises `Transient` where it has to be looked at again."""
 
-    def __init__(
-        self, parts: Parts, actions: Actions, ears: Sequence[Ear] = EARS, debounce: timedelta = DEBOUNCE
-    ) -> None:
+    def __init__(self, parts: Parts, actions: Actions, ears: Sequence[Ear] = EARS) -> None:
         self._p = parts
         self._actions = actions
         self._ears = tuple(ears)
-        self._elsewhere = Elsewhere(parts, debounce)
+        self._elsewhere = Elsewhere(parts)
 
     async def hear(self, delivery: Delivery) -> None:
         """Settle it, with all that follows from it."""

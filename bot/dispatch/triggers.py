@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -17,44 +15,36 @@ from bot.store import Session, dispatches
 from bot.store.tables import Delivery, Thread
 from bot.workflows import Configuration
 
-#: how long a push is held, so that one that follows takes its place
-DEBOUNCE = timedelta(seconds=30)
 #: why a push that another one followed starts nothing
 SUPERSEDED = "superseded: the head has moved on"
 
 
-@dataclass(frozen=True, slots=True)
-class Triggers:
-    """Starts every workflow that an event starts, in the order of the file, as a mention of its sender would.
+async def hear_event(occasion: Occasion) -> Heard | None:
+    """The ear: every workflow that the event starts, in the order of the file, as a mention of its sender would.
 
-    `debounce` is how long pushes are held. What the sender may not start is silent; the reason stays with the delivery.
+    What the sender may not start is silent; the reason stays with the delivery.
     """
-
-    debounce: timedelta = DEBOUNCE
-
-    async def __call__(self, occasion: Occasion) -> Heard | None:
-        """See `Ear`."""
-        event = occasion.event
-        cause = caused(event)
-        if cause is None:
-            return None
-        usable = (await occasion.configured()).configuration
-        if usable is None:
-            return silent(f"{cause.name}: the configuration cannot be used")
-        names = listening(usable, cause.name, event.fields.get("label", ""))
-        if not names:
-            return None
-        if cause.name == "synchronize" and event.pull is not None:
-            hold(occasion.parts, occasion.delivery, self.debounce)
-            now = await occasion.client.pull_request(event.issue.number)
-            if now.state != "open" or now.head_sha != event.pull.head_sha:
-                return silent(SUPERSEDED)
-        return await started(occasion, cause, names)
+    event = occasion.event
+    cause = caused(event)
+    if cause is None:
+        return None
+    usable = (await occasion.configured()).configuration
+    if usable is None:
+        return silent(f"{cause.name}: the configuration cannot be used")
+    names = listening(usable, cause.name, event.fields.get("label", ""))
+    if not names:
+        return None
+    if cause.name == "synchronize" and event.pull is not None:
+        hold(occasion.parts, occasion.delivery)
+        now = await occasion.client.pull_request(event.issue.number)
+        if now.state != "open" or now.head_sha != event.pull.head_sha:
+            return silent(SUPERSEDED)
+    return await started(occasion, cause, names)
 
 
-def hold(parts: Parts, delivery: Delivery, debounce: timedelta) -> None:
-    """Raise `Postponed` as long as the delivery is younger than that."""
-    until = delivery.received_at + debounce
+def hold(parts: Parts, delivery: Delivery) -> None:
+    """Raise `Postponed` while another push may follow, whose commit is then the one to look at."""
+    until = delivery.received_at + parts.debounce
     if parts.clock.now() < until:
         raise Postponed(until, "held: more pushes may follow")
 
