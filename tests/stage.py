@@ -141,14 +141,19 @@ async def open_stage(
     debounce: timedelta = timedelta(),
     **overrides: object,
 ) -> AsyncIterator[Stage]:
-    """A stage with `files` in the repository; `overrides` are settings. Pushes are not held unless `debounce` says so."""
+    """A stage with `files` in the repository; `overrides` are settings. `debounce`: how long pushes are held."""
     world, repo, app, installation = make_world(tmp_path / "github", files)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(LookAlikeServer(world))
         settings = make_settings(world, app, tmp_path / "data", **overrides)
         bot = await stack.enter_async_context(
             open_bot(
-                settings, look_at=look_at, status=status, environ=environ or {}, transport=transport, debounce=debounce
+                settings,
+                look_at=look_at,
+                status=status,
+                environ=environ or {},
+                transport=transport,
+                debounce=debounce,
             )
         )
         front = FastAPI()
