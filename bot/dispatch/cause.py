@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from bot.model.event import Event
 from bot.workflows.triggers import OPENED
 
+REVIEWED = "review_submitted"
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -23,7 +25,7 @@ class Cause:
     @property
     def has_subject(self) -> bool:
         """Whether there is a text of somebody's that asks for it, which can be reacted to."""
-        return self.name == OPENED
+        return self.name in (OPENED, REVIEWED)
 
 
 def caused(event: Event) -> Cause | None:
@@ -56,7 +58,7 @@ def _ready(event: Event) -> Cause:
 
 def _reviewed(event: Event) -> Cause:
     said = event.review.state.replace("_", " ") if event.review is not None else "commented"
-    return Cause("review_submitted", event.text.strip() or f"{event.sender.login} submitted a review: {said}.")
+    return Cause(REVIEWED, event.text.strip() or f"{event.sender.login} submitted a review: {said}.")
 
 
 def _thread(event: Event) -> str:

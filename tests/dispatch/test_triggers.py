@@ -308,4 +308,5 @@ def test_a_review() -> None:
     cause = caused(review)
     assert cause is not None
     assert (cause.name, cause.text) == ("review_submitted", "ana submitted a review: changes requested.")
+    assert cause.has_subject
     assert caused(replace(review, action="dismissed")) is None
