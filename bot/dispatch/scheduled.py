@@ -17,6 +17,7 @@ from bot.dispatch.triggers import silent, started
 from bot.errors import NotFound, Unsure
 from bot.github import RepositoryClient
 from bot.model.event import Event
+from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.thread import Account, Issue
 from bot.publish import inline_code
@@ -26,6 +27,8 @@ from bot.workflows import Configuration, Workflow
 from bot.workflows.configuration import BOT_FILE
 
 NAME = "schedule"
+#: the role that a commit speaks for at most: whoever may push can make one that names somebody else
+MOST = Role.WRITE
 #: after this time an issue that was opened is found, if it was
 LOOK_AFTER = timedelta(seconds=90)
 #: how far GitHub's clock may be off ours
@@ -63,7 +66,7 @@ async def hear(
     event = _event(due, actor, issue, parts.clock.now())
     occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
     cause = Cause(NAME, f"It is time: {due.cron} (UTC), {due.at:%Y-%m-%d %H:%M}.")
-    heard = await started(occasion, cause, (due.workflow,))
+    heard = await started(occasion, cause, (due.workflow,), most=MOST)
 
     def act(session: Session, thread: Thread) -> None:
         heard.act(session, thread)
@@ -82,7 +85,10 @@ async def _refused(
     actor: Account,
 ) -> str | None:
     """Why the last committer may not start it; None where they may."""
-    rules = Rules(usable.role_for(due.workflow), identity.login, allow_bots=usable.bot.allow_bots)
+    needed = usable.role_for(due.workflow)
+    if not MOST.at_least(needed):
+        return f"it needs {needed}, and a commit, which can be made to name anybody, counts for {MOST} and no more"
+    rules = Rules(needed, identity.login, allow_bots=usable.bot.allow_bots)
     now = parts.clock.now()
     since = delivery.trying_since or now
     match await authorise(AskedRoles(client), due.repository, actor, rules, since=since, now=now):

@@ -54,8 +54,11 @@ def listening(usable: Configuration, name: str, label: str = "") -> tuple[str, .
     return tuple(each for each, workflow in usable.workflows.items() if workflow.on.heard(name, label))
 
 
-async def started(occasion: Occasion, cause: Cause, names: Sequence[str]) -> Heard:
-    """What starts those workflows: one dispatch each. Raises `Postponed` where GitHub does not tell the role now."""
+async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, most: Role | None = None) -> Heard:
+    """What starts those workflows: one dispatch each. Raises `Postponed` where GitHub does not tell the role now.
+
+    `most` is the role that the event speaks for at most.
+    """
     usable = (await occasion.configured()).configuration
     assert usable is not None, "nothing listens in a configuration that cannot be used"
     allowed: list[tuple[str, Role | None]] = []
@@ -63,7 +66,7 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str]) -> Hea
     for name in names:
         match await occasion.authorised(usable.role_for(name)):
             case Allowed(role=role):
-                allowed.append((name, role))
+                allowed.append((name, most if most and role and role.at_least(most) else role))
             case Denied(reason=reason):
                 denied.append(f"{cause.name}: {name} was not started: {reason}")
             case Later() as later:

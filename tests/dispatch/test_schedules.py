@@ -19,7 +19,19 @@ from bot.publish.marker import strip
 from bot.store import Session
 from bot.store.tables import Delivery, Schedule
 from tests.dispatch.happenings import ACTIONS, committed_by, issue_event, listening, nobody, opened_issue
-from tests.dispatch.scene import APP_ID, INSTALLATION, MARKER, ME, REPO, SAM, Scene, account_json, around, issue_fields
+from tests.dispatch.scene import (
+    APP_ID,
+    INSTALLATION,
+    MARKER,
+    ME,
+    MEG,
+    REPO,
+    SAM,
+    Scene,
+    account_json,
+    around,
+    issue_fields,
+)
 from tests.github.fake import answer
 from tests.rows import ANA, NOW, REPOSITORY
 
@@ -262,6 +274,21 @@ async def test_whose_name_is_not_enough(scene: Scene, person: Account | None, re
     assert (found.state, found.reason) == (DeliveryState.IGNORED, reason)
     assert (await scene.dispatched(), await scene.runs()) == ([], [])
     assert scene.server.sent("POST", f"{REPO}/issues") == []
+
+
+async def test_a_commit_speaks_for_write_and_no_more(scene: Scene) -> None:
+    """Whoever may push can make one that names a maintainer."""
+    found = await due(scene, NIGHTLY, MEG)
+    assert found.state is DeliveryState.PLANNED
+    (made,) = await scene.dispatched()
+    assert (made.actor, made.actor_role) == ("meg", "write")
+
+
+async def test_what_needs_more_than_a_commit_can_say(scene: Scene) -> None:
+    """Is started by no clock, whoever committed."""
+    found = await due(scene, NIGHTLY.replace("{on:", "{trigger_role: maintain, on:"), MEG)
+    assert found.reason.startswith("schedule: nightly was not started: it needs maintain, and a commit,")
+    assert await scene.dispatched() == []
 
 
 async def test_a_role_that_cannot_be_read_is_asked_for_again(scene: Scene) -> None:

@@ -78,7 +78,7 @@ async def test_an_event_is_no_text_of_anybodys(
         def change(session: Session) -> None:
             row = session.get_one(Dispatch, dispatch_id)
             row.comment_id, row.actor_role, row.request, row.depth = None, "write", "It has happened.", depth
-            row.trigger = {**row.trigger, "name": name}
+            row.trigger = {**row.trigger, "name": name, "comment_id": None}
             session.add(row)
 
         dispatch_id = (await room.case.rows()).dispatch.id

@@ -265,7 +265,8 @@ async def test_a_schedule_that_its_committer_may_not_start(tmp_path: Path) -> No
         await comes_due(stage)
         assert len(stage.repo.issues) == 1
         assert await reason(stage, "schedule") == (
-            "schedule: weekly was not started: meg has the role maintain, admin is needed"
+            "schedule: weekly was not started: it needs admin, and a commit, which can be made to name anybody, "
+            "counts for write and no more"
         )
 
 
