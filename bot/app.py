@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -21,7 +22,17 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.dispatch import Actions, Ceilings, Identities, Intake, Parts, ThreadIntents, is_builtin_only
+from bot.dispatch import (
+    DEBOUNCE,
+    Actions,
+    Ceilings,
+    Identities,
+    Intake,
+    Parts,
+    ThreadIntents,
+    Timetable,
+    is_builtin_only,
+)
 from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
@@ -112,6 +123,7 @@ async def open_bot(
     look_at: Sequence[float] = LOOK_AT,
     status: tuple[float, float] = (AFTER, EVERY),
     environ: Mapping[str, str] | None = None,
+    debounce: timedelta = DEBOUNCE,
 ) -> AsyncIterator[Bot]:
     """Open the database, start intake, workers and outbox; on leaving, end them in order.
 
@@ -177,7 +189,7 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
-        parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings)
+        parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings, debounce)
         targets = HookTargets(store, memo, secrets, tools.reach)
         done_by = {
             **performers(github, marker, identities, targets),
@@ -186,8 +198,11 @@ async def open_bot(
         sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
         after, every = status
         progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
+        timetable = Timetable(parts, settings.app_id)
         loops = [
             asyncio.create_task(progress.run(), name="progress"),
+            asyncio.create_task(timetable.follow(), name="scan"),
+            asyncio.create_task(timetable.run(), name="timetable"),
             asyncio.create_task(Intake(parts, Actions(parts, take_over)).run(), name="intake"),
             asyncio.create_task(workers.run(), name="workers"),
             asyncio.create_task(sender.run(), name="outbox"),

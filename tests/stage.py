@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -137,15 +138,23 @@ async def open_stage(
     status: tuple[float, float] = (AFTER, EVERY),
     transport: httpx.AsyncBaseTransport | None = None,
     environ: Mapping[str, str] | None = None,
+    debounce: timedelta = timedelta(),
     **overrides: object,
 ) -> AsyncIterator[Stage]:
-    """A stage with `files` in the repository; `overrides` are settings."""
+    """A stage with `files` in the repository; `overrides` are settings. `debounce`: how long pushes are held."""
     world, repo, app, installation = make_world(tmp_path / "github", files)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(LookAlikeServer(world))
         settings = make_settings(world, app, tmp_path / "data", **overrides)
         bot = await stack.enter_async_context(
-            open_bot(settings, look_at=look_at, status=status, environ=environ or {}, transport=transport)
+            open_bot(
+                settings,
+                look_at=look_at,
+                status=status,
+                environ=environ or {},
+                transport=transport,
+                debounce=debounce,
+            )
         )
         front = FastAPI()
         attach(front, bot)

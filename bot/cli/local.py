@@ -104,8 +104,12 @@ def rows(
     files: Mapping[str, str],
     inputs: Mapping[str, object] = MappingProxyType({}),
     now: datetime | None = None,
+    event: Mapping[str, str] = MappingProxyType({}),
 ) -> RunRows:
-    """The rows of one run that begins at `now`, this moment if left out; in memory only."""
+    """The rows of one run that begins at `now`, this moment if left out; in memory only.
+
+    `event` is what `trigger` says where no mention starts it.
+    """
     now = now or datetime.now(UTC)
     repository, issue = file.repository, file.issue
     thread = Thread(
@@ -128,6 +132,7 @@ def rows(
         "comment_id": None,
         "url": issue.url,
         "at": now.isoformat(),
+        **event,
     }
     dispatch = Dispatch(
         thread_id=thread.id,

@@ -16,6 +16,7 @@ from bot.cli.console import err, out
 from bot.cli.files import read_files, repository_of
 from bot.cli.local import ThreadFile, rows
 from bot.cli.simulation import Answers, Endless, as_json, as_text, made_up_thread, walk
+from bot.cli.simulation.happened import OF_PULLS, chosen_trigger, event_fields
 from bot.errors import ConfigurationError, UserError
 from bot.workflows import Configuration, Workflow, bind, builtin_files, check
 from bot.workflows.configuration import BOT_FILE
@@ -41,6 +42,7 @@ def simulate(
     base: Annotated[
         Path | None, typer.Option(help="A checkout of the repository that `extends` names.", exists=True)
     ] = None,
+    trigger: Annotated[str | None, typer.Option(help="What starts it: `labeled`, …; a mention without.")] = None,
     format_: Annotated[Format, typer.Option("--format", help="How the walk is printed.")] = Format.TEXT,
 ) -> None:
     """Walk through a workflow without calling anything: prompt sizes, routes, gates, what is not reached."""
@@ -50,10 +52,13 @@ def simulate(
         known = ", ".join(configuration.names())
         message = f"`{workflow}` is neither an agent nor a workflow here"
         raise UserError("unknown_workflow", message, f"there are: {known}")
-    file = ThreadFile.read(thread) if thread is not None else made_up_thread(chosen)
+    started_by = chosen_trigger(chosen, trigger)
+    pull = started_by in OF_PULLS
+    file = ThreadFile.read(thread) if thread is not None else made_up_thread(chosen, pull=pull)
     inputs, assumed = bound_inputs(on_the_line.words(given or ()), chosen)
     params = on_the_line.params(param or (), chosen)
-    made = rows(file, workflow, params, files, inputs, file.newest + timedelta(hours=1))
+    event = event_fields(chosen, started_by)
+    made = rows(file, workflow, params, files, inputs, file.newest + timedelta(hours=1), event)
     said = Answers.read(answers) if answers is not None else Answers()
     try:
         report = asyncio.run(walk(configuration, chosen, made, file, said, repository_of(config)))

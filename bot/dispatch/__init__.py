@@ -7,9 +7,11 @@ from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
-from bot.dispatch.parts import Parts
+from bot.dispatch.parts import DEBOUNCE, Parts
+from bot.dispatch.timetable import Timetable
 
 __all__ = [
+    "DEBOUNCE",
     "Actions",
     "Ceilings",
     "Identities",
@@ -17,6 +19,7 @@ __all__ = [
     "Intake",
     "Parts",
     "ThreadIntents",
+    "Timetable",
     "is_builtin_only",
     "issue_values",
 ]

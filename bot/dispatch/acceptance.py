@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from bot.dispatch import admission, inputs
 from bot.dispatch.admission import NO_CEILINGS, Ceilings
+from bot.dispatch.cause import Cause
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
@@ -31,11 +32,12 @@ Act = Callable[[Session, Thread], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request that its sender may make. `role` is None for another bot."""
+    """One request that its sender may make. `role` is None for another bot; `cause` is what asks without words."""
 
     ordinal: int
     command: Command
     role: Role | None
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ def react(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, content: str, speaker: Speaker
 ) -> None:
     """React to what asked: 👀 `eyes`, 👍 `+1`, 😕 `confused`; once, however many requests the comment holds."""
+    if asked.cause is not None and not asked.cause.has_subject:
+        return
     slot = Slot(f"dispatch/{acceptance.delivery.id}", f"reaction-{content}")
     speaker.reaction(session, thread, slot, content=content, target_id=acceptance.target_id)
 
@@ -129,7 +133,9 @@ def _dispatch(
     assert configured.configuration is not None
     workflow = configured.configuration.workflow_for(command.name)
     signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
-    wanted = Wanted(command.name, acceptance.event.text, signed, trigger(acceptance.event, command))
+    event, cause = acceptance.event, asked.cause
+    text = event.text if cause is None else cause.text
+    wanted = Wanted(command.name, text, signed, trigger(event, command, cause))
     start(session, thread, acceptance, asked, wanted, speaker)
 
 
@@ -175,7 +181,7 @@ def start(
         inputs=dict(wanted.signed.inputs),
         trigger=dict(wanted.trigger),
         issue=issue_values(event.issue),
-        depth=first.depth if first is not None else 0,
+        depth=_depth(asked, first),
         created_at=acceptance.now,
     )
     refused = admission.refusal(
@@ -188,13 +194,24 @@ def start(
         return None
     if wanted.signed.violations:
         body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
-        speaker.comment(session, thread, acceptance.slot(asked, "inputs"), purpose="error", body=body)
+        slot = acceptance.slot(asked, "inputs")
+        if asked.cause is not None:  # whoever causes events asks for nothing: told once as long as the file is the same
+            slot = Slot(f"thread/{thread.id}", "inputs", step=f"{wanted.workflow}-{configured.version}")
+        if outbox.find(session, slot) is None:
+            speaker.comment(session, thread, slot, purpose="error", body=body)
         react(session, thread, acceptance, asked, "confused", speaker)
         return None
     run = dispatches.accept(session, dispatch, wanted.workflow, acceptance.now, retry_of=wanted.retry_of)
     if bot.publish.progress != "none":
         react(session, thread, acceptance, asked, "eyes", speaker)
     return run
+
+
+def _depth(asked: Asked, first: Dispatch | None) -> int:
+    """How many dispatches led to it."""
+    if first is not None:
+        return first.depth
+    return asked.cause.depth if asked.cause is not None else 0
 
 
 def _role(asked: Asked, first: Dispatch | None) -> str:
@@ -205,11 +222,11 @@ def _role(asked: Asked, first: Dispatch | None) -> str:
     return str(before if asked.role.at_least(before) else asked.role)
 
 
-def trigger(event: Event, command: Command) -> dict[str, Any]:
+def trigger(event: Event, command: Command, cause: Cause | None = None) -> dict[str, Any]:
     """The template namespace `trigger`; `text` is the free text behind the command and its params."""
     return {
         **event.fields,
-        "name": "mention",
+        "name": "mention" if cause is None else cause.name,
         "text": command.text,
         "actor": event.sender.login,
         "comment_id": event.comment.id if event.comment else None,

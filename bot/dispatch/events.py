@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from bot.dispatch import pull_events
 from bot.github import parse
-from bot.model.event import HANDLED, Event, Signal
+from bot.model.event import HANDLED, Event, Notice, Signal
 from bot.model.thread import Comment, Issue
 
 Payload = Mapping[str, Any]
+
+#: commits that a push lists at most, and where each names its files
+_LISTED_MAX = 2048
+_CHANGED = ("added", "removed", "modified")
+_CONFIGURATION = ".github/bot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +27,20 @@ class Ignored:
     reason: str
 
 
-def normalise(event: str, payload: Payload) -> Event | Signal | Ignored:
+def normalise(event: str, payload: Payload) -> Event | Signal | Notice | Ignored:
     """The event of a payload, or why there is none. Never raises, whatever the payload holds.
 
-    What only a `wait` step has a use for is a `Signal`; what an event means to one, `signal_of` tells.
+    What is on no thread of its own is a `Signal` (checks) or a `Notice` (pushes); what an event means to a `wait` step,
+    `signal_of` tells.
 
     `event` is the value of `X-GitHub-Event`. `text` is set only where it may hold a request: a comment that was created
-    or edited, an issue's body when it was opened or edited; a title never. `installation_id` is 0 where the payload
-    names none. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads
+    or edited, a body when its issue or pull request was opened or edited; a title never. `installation_id` is 0 where
+    the payload names none. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads
     """
     read = _READERS.get(event)
     if read is None:
         return Ignored(f"unknown event {event[:64]}")
-    action = payload.get("action")
+    action = payload.get("action", "")
     if not isinstance(action, str) or action not in HANDLED[event]:
         return Ignored(f"unknown action of {event}")
     try:
@@ -43,42 +50,62 @@ def normalise(event: str, payload: Payload) -> Event | Signal | Ignored:
 
 
 def signal_of(event: Event) -> Signal | None:
-    """What an event on a thread means to a run that waits: a new comment, a label."""
+    """What an event on a thread means to a run that waits: a new comment, a label, a merge."""
     comment = event.comment
     fields = {"actor": event.sender.login}
     if (event.name, event.action) == ("issue_comment", "created") and comment is not None:
         return _signal("comment", event, {"comment_id": str(comment.id), **fields, "url": comment.url})
-    if (event.name, event.action) == ("issues", "labeled"):
-        return _signal("labeled", event, {**event.fields, **fields, "url": event.issue.url})
+    fields["url"] = event.issue.url
+    if event.action == "labeled" and event.name in ("issues", "pull_request"):
+        return _signal("labeled", event, {"label": event.fields.get("label", ""), **fields})
+    if (event.name, event.action) == ("pull_request", "closed") and event.pull is not None and event.pull.merged:
+        return _signal("merged", event, {"sha": event.fields.get("sha", ""), **fields})
     return None
 
 
-def _signal(name: Literal["comment", "labeled"], event: Event, fields: Mapping[str, str]) -> Signal:
+def _signal(name: Literal["comment", "labeled", "merged"], event: Event, fields: Mapping[str, str]) -> Signal:
     numbers = (event.issue.number,)
-    return Signal(name, event.at, event.sender, event.repository, event.installation_id, numbers, fields)
+    return Signal(name, event.at, event.sender, event.repository, event.installation_id, numbers, _flat(fields))
 
 
-def _pull_request(action: str, payload: Payload) -> Signal | Ignored:
-    pull = payload.get("pull_request")
-    if not isinstance(pull, Mapping):
-        raise parse.Unreadable("no pull request")
-    number, sender = pull.get("number"), parse.account(payload.get("sender"))
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise parse.Unreadable("pull request: no number")
-    if action == "closed" and pull.get("merged") is not True:
-        return Ignored("closed without being merged")
-    merged = action == "closed"
-    fields = {"sha": pull.get("merge_commit_sha")} if merged else _fields(payload)
-    at = pull.get("merged_at") if merged else pull.get("updated_at")
-    return Signal(
-        "merged" if merged else "labeled",
-        parse.timestamp(at or pull.get("updated_at")),
-        sender,
-        parse.repository(payload.get("repository")),
+def _pull_request(action: str, payload: Payload) -> Event:
+    told = pull_events.pull_request(action, payload)
+    made = _event("pull_request", action, payload, told.at, told.issue, None, told.text)
+    merged = {"sha": pull_events.merge_commit(payload)} if action == "closed" and told.pull.merged else {}
+    return replace(made, pull=told.pull, fields={**told.fields, **_flat(merged), **made.fields})
+
+
+def _push(action: str, payload: Payload) -> Notice:
+    """Commits of a branch. The field `touches` is there where the configuration may have changed.
+
+    Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads#push
+    """
+    head, repository = payload.get("head_commit"), payload.get("repository")
+    at = head.get("timestamp") if isinstance(head, Mapping) else None
+    pushed = repository.get("pushed_at") if isinstance(repository, Mapping) else None
+    fields = {key: payload.get(key) for key in ("ref", "before", "after")}
+    return Notice(
+        "push",
+        action,
+        parse.timestamp(pushed or at),
+        parse.account(payload.get("sender")),
         _installation(payload),
-        (number,),
-        _flat({**fields, "actor": sender.login, "url": pull.get("html_url")}),
+        (parse.repository(repository),),
+        _flat(fields | ({"touches": "configuration"} if _touches_configuration(payload) else {})),
     )
+
+
+def _touches_configuration(payload: Payload) -> bool:
+    """Whether a push may have changed `.github/bot.yml` or a file below `.github/bot/`.
+
+    Of a push that goes back GitHub lists no commits, and never more than 2,048.
+    """
+    commits = payload.get("commits")
+    if payload.get("forced") is True or not isinstance(commits, list) or not 0 < len(commits) < _LISTED_MAX:
+        return True
+    lists = [commit.get(key) for commit in commits if isinstance(commit, Mapping) for key in _CHANGED]
+    files = [file for each in lists if isinstance(each, list) for file in each]
+    return any(isinstance(file, str) and file.startswith(_CONFIGURATION) for file in files)
 
 
 def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
@@ -94,7 +121,9 @@ def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
         if not isinstance(check, Mapping) or not isinstance(sha, str) or not sha:
             raise parse.Unreadable("no check, or none of a commit")
         pulls = check.get("pull_requests")
-        numbers = [number for pull in pulls if (number := _headed(pull, sha))] if isinstance(pulls, list) else []
+        repository = parse.repository(payload.get("repository"))
+        listed = pulls if isinstance(pulls, list) else []
+        numbers = [number for pull in listed if (number := _headed(pull, sha, repository.id))]
         if not numbers:
             return Ignored("a check of no open pull request's head")
         sender, app = parse.account(payload.get("sender")), check.get("app")
@@ -104,7 +133,7 @@ def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
             "checks_completed",
             parse.timestamp(check.get("completed_at") or check.get("updated_at")),
             sender,
-            parse.repository(payload.get("repository")),
+            repository,
             _installation(payload),
             tuple(numbers),
             _flat({"sha": sha, "conclusion": check.get("conclusion"), "actor": sender.login, "url": url}),
@@ -115,11 +144,14 @@ def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
     return read
 
 
-def _headed(pull: object, sha: str) -> int | None:
-    """The number of a pull request whose head is that commit."""
-    head = pull.get("head") if isinstance(pull, Mapping) else None
-    number = pull.get("number") if isinstance(pull, Mapping) else None
-    fits = isinstance(head, Mapping) and head.get("sha") == sha
+def _headed(pull: object, sha: str, repository_id: int) -> int | None:
+    """The number of a pull request of this repository whose head is that commit; GitHub lists those of forks too."""
+    if not isinstance(pull, Mapping):
+        return None
+    head, base, number = pull.get("head"), pull.get("base"), pull.get("number")
+    into = base.get("repo") if isinstance(base, Mapping) else None
+    elsewhere = isinstance(into, Mapping) and into.get("id") != repository_id
+    fits = isinstance(head, Mapping) and head.get("sha") == sha and not elsewhere
     return number if fits and isinstance(number, int) and not isinstance(number, bool) else None
 
 
@@ -151,12 +183,13 @@ def _issues(action: str, payload: Payload) -> Event | Ignored:
     return _event("issues", action, payload, at, issue, None, text)
 
 
-_READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Ignored]] = {
+_READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Notice | Ignored]] = {
     "issue_comment": _issue_comment,
     "issues": _issues,
     "pull_request": _pull_request,
     "check_run": _checks("check_run"),
     "check_suite": _checks("check_suite"),
+    "push": _push,
 }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, mentions, retries, waits
+from bot.dispatch import answering, events, mentions, retries, schedules, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -18,14 +18,17 @@ from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, parse
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
+from bot.dispatch.elsewhere import Elsewhere
 from bot.dispatch.heads import hear_head
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
+from bot.dispatch.schedules import Due
 from bot.dispatch.ticks import hear_tick
+from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
-from bot.model.event import Event, Signal
+from bot.model.event import Event, Notice, Signal
 from bot.model.role import Role
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries
@@ -37,7 +40,7 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration)
+EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, hear_event, schedules.hear)
 
 
 class Hearing:
@@ -47,25 +50,32 @@ class Hearing:
         self._p = parts
         self._actions = actions
         self._ears = tuple(ears)
+        self._elsewhere = Elsewhere(parts)
 
     async def hear(self, delivery: Delivery) -> None:
         """Settle it, with all that follows from it."""
-        event = events.normalise(delivery.event, json.loads(delivery.body))
+        payload = json.loads(delivery.body)
+        # nothing that comes in from outside is kept under this name
+        due = schedules.due_of(payload) if delivery.event == schedules.EVENT else None
+        event = due if due is not None else events.normalise(delivery.event, payload)
         if isinstance(event, events.Ignored):
             await self._ignore(delivery, event.reason)
             return
+        repository = event.repositories[0] if isinstance(event, Notice) else event.repository
         identity = await self._p.identities.get()
-        if not identity.serves(event.repository.owner):
-            reason = f"the owner {event.repository.owner.login} is not in BOT_ALLOWED_OWNERS"
+        if not identity.serves(repository.owner):
+            reason = f"the owner {repository.owner.login} is not in BOT_ALLOWED_OWNERS"
             await self._ignore(delivery, reason)
             return
         if not event.installation_id:
             await self._ignore(delivery, "the delivery names no installation")
             return
-        client = self._p.github.repository(event.installation_id, event.repository)
-        if isinstance(event, Signal):
-            reason = await waits.hear(self._p.store, client, identity, delivery, event, self._p.clock)
-            _log.info("delivery", guid=delivery.guid, reason=reason)
+        client = self._p.github.repository(event.installation_id, repository)
+        if isinstance(event, Signal | Notice | Due):
+            try:
+                await self._elsewhere.hear(delivery, event, identity, client)
+            except Postponed as postponed:
+                await self._later(delivery, postponed, trying=postponed.trying)
         elif identity.is_me(event.sender):
             await self._own(delivery, event, client)
         else:
@@ -133,7 +143,7 @@ class Hearing:
 
         await publish.write(self._p.store, work)
         asked = [one.command.name for one in looked.asked]
-        reasons = [one.reason for one in heard]
+        reasons = [one.reason for one in heard if one.reason]
         _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
 
     async def _later(self, delivery: Delivery, postponed: Postponed, *, trying: bool) -> None:

@@ -51,11 +51,18 @@ class Occasion:
     """An event with its delivery. What GitHub is asked is asked once, and only if somebody wants to know."""
 
     def __init__(
-        self, parts: Parts, delivery: Delivery, event: Event, identity: Identity, client: RepositoryClient
+        self,
+        parts: Parts,
+        delivery: Delivery,
+        event: Event,
+        identity: Identity,
+        client: RepositoryClient,
+        *,
+        configured: Configured | None = None,
     ) -> None:
         self.parts, self.delivery, self.event = parts, delivery, event
         self.identity, self.client = identity, client
-        self._configured: Configured | None = None
+        self._configured = configured
         self._roles = AskedRoles(client)
 
     @property

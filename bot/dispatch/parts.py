@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from bot.dispatch.admission import NO_CEILINGS, Ceilings
 from bot.dispatch.identity import Identities
@@ -12,10 +13,15 @@ from bot.publish import Marker, Speaker
 from bot.store import Store
 from bot.workflows import Memo
 
+DEBOUNCE = timedelta(seconds=30)
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The instance's database, GitHub, voice, clock, and its operator's ceilings."""
+    """The instance's database, GitHub, voice, clock, and its operator's ceilings.
+
+    `debounce`: how long a push is held, should another follow.
+    """
 
     store: Store
     github: GitHub
@@ -25,3 +31,4 @@ class Parts:
     speaker: Speaker
     clock: Clock
     ceilings: Ceilings = NO_CEILINGS
+    debounce: timedelta = DEBOUNCE

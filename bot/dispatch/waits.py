@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.dispatch.identity import Identity
-from bot.github import RepositoryClient
 from bot.model.clock import Clock
 from bot.model.event import Signal
-from bot.model.pull import concluded
-from bot.model.state import DeliveryState
-from bot.store import Session, Store, deliveries, gates, threads
+from bot.store import Session, Store, gates, threads
 from bot.store.tables import Delivery
 
 #: GitHub's times are whole seconds, and its clock is not ours: an event this long before a gate opened may be later
 SKEW = timedelta(seconds=5)
+#: why a check is looked at no further
+OWN = "our own"
+
+#: what all checks of a commit come to; None while one of them has not ended
+Conclusion = Callable[[], Awaitable[str | None]]
 
 
 def waited_for(session: Session, signal: Signal, received: datetime, now: datetime) -> list[gates.Asked]:
@@ -48,28 +50,22 @@ def answer(session: Session, signal: Signal, received: datetime, now: datetime) 
 
 
 async def hear(
-    store: Store, client: RepositoryClient, identity: Identity, delivery: Delivery, signal: Signal, clock: Clock
-) -> str:
-    """Settle a delivery that nobody can ask for anything with, and say what came of it."""
+    store: Store, identity: Identity, delivery: Delivery, signal: Signal, clock: Clock, conclusion: Conclusion
+) -> tuple[list[str], str]:
+    """Answer the runs that wait for the checks of a commit; their names, or why there are none.
+
+    Done again, it answers nobody twice. `conclusion` tells what all checks of the commit come to.
+    """
     received = delivery.received_at
-
-    def settle(session: Session, names: Sequence[str], reason: str) -> str:
-        state = DeliveryState.PLANNED if names else DeliveryState.IGNORED
-        reason = f"answered {', '.join(names)}" if names else reason
-        deliveries.settle(session, delivery.id, state, reason)
-        return reason
-
-    def work(session: Session) -> str:
-        return settle(session, answer(session, signal, received, clock.now()), "nothing waits for it")
-
-    checks = signal.event == "checks_completed"
     # whoever pushed is the sender of a check; what counts is whose check it is
-    if signal.app_id == identity.app_id if checks else identity.is_me(signal.sender):
-        return await store.write(lambda session: settle(session, (), "our own"))
-    if checks and await store.read(lambda session: bool(waited_for(session, signal, received, clock.now()))):
-        # one has ended, and they wait for all
-        conclusion = concluded([one for one in await client.check_runs(signal.sha) if one.app_id != identity.app_id])
-        if conclusion is None:
-            return await store.write(lambda session: settle(session, (), "other checks of the commit still run"))
-        signal = replace(signal, fields={**signal.fields, "conclusion": conclusion})
-    return await store.write(work)
+    if signal.app_id == identity.app_id:
+        return [], OWN
+    if not await store.read(lambda session: bool(waited_for(session, signal, received, clock.now()))):
+        return [], "nothing waits for it"
+    # one has ended, and they wait for all
+    concluded = await conclusion()
+    if concluded is None:
+        return [], "other checks of the commit still run"
+    whole = replace(signal, fields={**signal.fields, "conclusion": concluded})
+    names = await store.write(lambda session: answer(session, whole, received, clock.now()))
+    return names, "" if names else "nothing waits for it"

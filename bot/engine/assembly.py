@@ -39,6 +39,7 @@ from bot.workflows.results import TAG
 from bot.workflows.step import AgentStep, AskingStep, ClassifyStep, CodeStep, RunStep
 from bot.workflows.step_inputs import ExecInput as DeclaredExec
 from bot.workflows.step_inputs import StepInput
+from bot.workflows.triggers import EVENTS, OPENED
 from bot.workspace import Sandbox, Workspace
 
 RoleOf = Callable[[Account], Awaitable[Role]]
@@ -217,10 +218,12 @@ def _named(step: AskingStep | RunStep | CodeStep, configuration: Configuration) 
 
 def _request(rows: RunRows) -> Request:
     dispatch = rows.dispatch
-    if dispatch.depth:  # a model wrote it
+    name, comment = dispatch.trigger.get("name"), asking_comment(rows)
+    event = comment is None and name in EVENTS and name != OPENED
+    if dispatch.depth and not event:  # a model wrote it
         return Request(dispatch.request, f"a run that {dispatch.actor} started", "untrusted")
-    comment = asking_comment(rows)
     what = "issue body" if comment is None else f"comment {comment}"
+    what = f"trigger {name}" if event else what
     # a retry has the words of another; the role is then the lesser of both
     author = dispatch.trigger.get("actor") or dispatch.actor
     role = Role(dispatch.actor_role) if dispatch.actor_role else Role.NONE

@@ -26,8 +26,9 @@ from bot.publish import (
 from bot.store import Session, outbox, snapshots
 from bot.store.gates import ASKED, Asked
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Gate
+from bot.store.tables import Attempt, Dispatch, Gate
 from bot.workflows import BotFile, Step
+from bot.workflows.triggers import EVENTS, OPENED
 
 #: ends without a step's own error, in words
 _CODES: Mapping[RunState, str] = {
@@ -85,10 +86,12 @@ class Reporter:
     def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
         """Post what a run's end leaves to say, and react."""
         self._take_back(session, rows)
+        reacts = _has_subject(rows.dispatch)
         match end.state:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
-                if not said and bot.publish.progress == "none":  # without a reaction nobody would know
+                told = reacts and bot.publish.progress != "none"
+                if not said and not told and not outbox.any_of_run(session, rows.run.id):  # nobody would know
                     name = inline_code(rows.run.workflow)
                     body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
                     self._end(session, rows, body, "output", bot)
@@ -104,7 +107,7 @@ class Reporter:
                 self._end(session, rows, body, "cancelled", bot)
             case _:
                 self._end(session, rows, _failure(rows, end), "error", bot)
-        if end.state is not RunState.CANCELLED and bot.publish.progress != "none":
+        if reacts and end.state is not RunState.CANCELLED and bot.publish.progress != "none":
             content = "rocket" if end.state is RunState.SUCCEEDED else "confused"
             slot = Slot(f"run/{rows.run.id}", f"reaction-{content}")
             self._speaker.reaction(
@@ -200,6 +203,12 @@ class Reporter:
             run=rows.run,
             mentions=_mentions(rows, bot),
         )
+
+
+def _has_subject(dispatch: Dispatch) -> bool:
+    """Whether somebody's text asked for it, which can be reacted to. Of an event the body of what was opened is."""
+    name = dispatch.trigger.get("name")
+    return dispatch.comment_id is not None or name not in EVENTS or name == OPENED
 
 
 def _failure(rows: RunRows, end: End) -> str:

@@ -16,10 +16,12 @@ HANDLED: Mapping[str, frozenset[str]] = {
         {"opened", "edited", "deleted", "transferred", "closed", "reopened", "labeled", "unlabeled"}
         | {"locked", "unlocked"}
     ),
-    # what a `wait` step may wait for besides
-    "pull_request": frozenset({"closed", "labeled"}),
+    "pull_request": frozenset({"opened", "edited", "closed", "reopened", "labeled", "synchronize", "ready_for_review"}),
+    # what a `wait` step may wait for besides, and what failed checks start
     "check_run": frozenset({"completed"}),
     "check_suite": frozenset({"completed"}),
+    # has no actions
+    "push": frozenset({""}),
 }
 
 

@@ -15,11 +15,14 @@ from bot.model.slot import Slot
 from bot.publish.compose import Draft, ready
 from bot.publish.footer import Footer
 from bot.publish.payload import Payload
+from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
 from bot.store import Session, outbox
 from bot.store.tables import Outbox, Run, Thread
 
 MAX_PARTS = 3
+#: characters of a title; GitHub refuses longer ones
+TITLE = 256
 
 
 class Speaker:
@@ -182,6 +185,11 @@ class Speaker:
             now=self._clock.now(),
             run_id=run.id if run else None,
         )
+
+    def issue(self, title: str, body: str) -> tuple[str, str]:
+        """Title and body of an issue of ours as they may be opened."""
+        policy = Policy(self._redactor)
+        return policy.apply(title, Sink.TITLE)[:TITLE], policy.apply(body, Sink.BODY)
 
     def reaction(
         self,

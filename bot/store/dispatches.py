@@ -65,6 +65,28 @@ def next_ordinal(session: Session, delivery_id: str) -> int:
     return 0 if last is None else last + 1
 
 
+def caused(session: Session, delivery_id: str, trigger: str) -> frozenset[str]:
+    """What a delivery has started by a trigger of that name."""
+    rows = session.exec(select(Dispatch).where(Dispatch.delivery_id == delivery_id))
+    return frozenset(row.command for row in rows if row.trigger.get("name") == trigger)
+
+
+def of_pull(session: Session, repository_id: int, number: int, branch: str | None) -> list[Dispatch]:
+    """The newest dispatches of a pull request and of the thread whose branch it is, newest first; at most a hundred."""
+    owner = [Thread.number == number]
+    if branch:
+        owner.append(Thread.branch == branch)
+    return list(
+        session.exec(
+            select(Dispatch)
+            .join(Thread, col(Thread.id) == col(Dispatch.thread_id))
+            .where(Thread.repository_id == repository_id, or_(*owner))
+            .order_by(col(Dispatch.id).desc())
+            .limit(100)
+        )
+    )
+
+
 def first_run(session: Session, dispatch_id: str) -> Run | None:
     """The run that a dispatch was made with; None where there is no such dispatch."""
     return session.exec(select(Run).where(Run.dispatch_id == dispatch_id).order_by(col(Run.id)).limit(1)).first()

@@ -122,6 +122,12 @@ def _done_with(row: Outbox) -> bool:
     return row.state is OutboxState.DROPPED and row.purpose not in LASTING
 
 
+def any_of_run(session: Session, run_id: str) -> bool:
+    """Whether a run has said or done anything on GitHub, reactions aside."""
+    query = select(Outbox.id).where(Outbox.run_id == run_id, Outbox.action != "reaction").limit(1)
+    return session.exec(query).first() is not None
+
+
 def find(session: Session, slot: Slot) -> Outbox | None:
     """The row of a slot."""
     return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()

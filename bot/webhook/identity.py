@@ -36,10 +36,13 @@ _COMMENTS = {
 }
 
 
+_PUSH = ("ref", "before", "after")
+
+
 def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """Kind and object of what the payload is about; the kind is the name of the event whose bodies look like that.
 
-    None where no known key holds an object with a numeric id.
+    A push is its own subject. None where no known key holds an object with a numeric id.
     """
     for key in _SUBJECTS:
         found = payload.get(key)
@@ -48,6 +51,9 @@ def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
                 return _EVENTS.get(key, key), found
             place = next((name for name in _COMMENTS if isinstance(payload.get(name), dict)), None)
             return _COMMENTS[place] if place else "commit_comment", found
+    # a push has no subject with an id, and no action
+    if all(isinstance(payload.get(key), str) for key in _PUSH) and isinstance(payload.get("commits"), list):
+        return "push", payload
     return None
 
 
@@ -62,15 +68,18 @@ def content_key(payload: Mapping[str, Any]) -> str:
     """The content identity, 64 hex digits.
 
     Made of the repository's id, the action, kind and id of the subject, its `updated_at`, and a digest of text, label,
-    assignee and changes. Pinning does not touch the comment's own `updated_at`, so the time of the pin and the issue's
-    `updated_at` count as well, else the second of two pins would be lost. Without a repository or subject it is a
-    digest of the whole payload.
+    assignee, changes and, of a pull request that was pushed to, the commit. Pinning does not touch the comment's own
+    `updated_at`, so the time of the pin and the issue's `updated_at` count as well, else the second of two pins would
+    be lost. Of a push: branch, commits and time. Without a repository or subject it is a digest of the whole payload.
     """
     about = subject(payload)
     repository = repository_id(payload)
     if about is None or repository is None:
         return digest("body", _canonical(payload))
     kind, found = about
+    if kind == "push":
+        pushed = payload["repository"].get("pushed_at")
+        return digest(repository, kind, *(found[key] for key in _PUSH), _text(pushed))
     pin, issue = found.get("pin"), payload.get("issue")
     return digest(
         repository,
@@ -84,6 +93,8 @@ def content_key(payload: Mapping[str, Any]) -> str:
         _text(found.get("title")),
         _text(found.get("body")),
         *(_canonical(payload[key]) if key in payload else None for key in ("label", "assignee", "changes")),
+        # two pushes within a second leave the pull request's `updated_at` as it is
+        *(_text(payload[key]) for key in ("after",) if key in payload),
     )
 
 

@@ -126,7 +126,7 @@ class _Door:
             payload = json_body.parse(text)
         except json_body.Unreadable as error:
             return 400, _refusal(str(error))
-        action = payload.get("action")
+        action = payload.get("action", "")  # a push has none
         if not isinstance(action, str) or action not in self._handled.get(event, ()):
             return 202, _status(guid, "ignored")
         about, repository = subject(payload), repository_id(payload)

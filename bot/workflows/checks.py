@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from bot.workflows.agent import Agent
 from bot.workflows.bot_file import BotFile
 from bot.workflows.call_checks import check_calls, check_export
-from bot.workflows.findings import Findings, nearest
+from bot.workflows.findings import Findings, listing, nearest
 from bot.workflows.frames import Frames
 from bot.workflows.mark import Mark
 from bot.workflows.reference_checks import check_references
@@ -44,6 +44,7 @@ def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[W
 def check_workflow(workflow: Workflow, roster: Roster, findings: Findings) -> None:
     """Words of its signature, ids, routes, references, and what its steps call, of one workflow."""
     _check_words(workflow, findings)
+    _check_triggers(workflow, findings)
     seen: dict[str, Step] = {}
     for step in workflow.every_step:
         if findings.full:
@@ -72,3 +73,12 @@ def _check_words(workflow: Workflow, findings: Findings) -> None:
             message = f"`{name}` is a param and an input"
             hint = f"keep one; the param stands in {workflow.mark_of('params', name)}"
             findings.error(workflow.mark_of("inputs", name), "duplicate_name", message, hint)
+
+
+def _check_triggers(workflow: Workflow, findings: Findings) -> None:
+    """An event gives no words, so that an input which a run cannot be without is never set by one."""
+    lacking = [name for name, one in workflow.inputs.items() if one.required and one.default is None]
+    if workflow.on.events and lacking:
+        message = f"`{workflow.on.events[0]}` gives no words, so it cannot set {listing(lacking)}: nothing would run"
+        hint = "give it a default, or `required: false`"
+        findings.warning(workflow.on.mark_of(workflow.on.events[0]), "trigger_inputs", message, hint)

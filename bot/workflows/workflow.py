@@ -13,6 +13,7 @@ from bot.workflows.evidence import Export
 from bot.workflows.node import Id, Name, Node, describe, fault
 from bot.workflows.signature import Declared
 from bot.workflows.step import Step, walk
+from bot.workflows.triggers import Triggers
 
 #: words of a command that set the request's own budget
 REQUEST_WORDS = frozenset({"usd", "tokens", "minutes"})
@@ -25,18 +26,6 @@ def _param(value: Any) -> str:
 
 
 ParamValue = Annotated[str, BeforeValidator(_param), WithJsonSchema({"type": "string"})]
-
-
-class Triggers(Node):
-    """What starts a workflow. Mentions do unless they are turned off."""
-
-    NOUN: ClassVar[str] = "`on`"
-    LATER: ClassVar[frozenset[str]] = frozenset(
-        {"opened", "labeled", "closed", "synchronize", "ready_for_review"}
-        | {"review_submitted", "checks_failed", "schedule"}
-    )
-
-    mention: bool = Field(True, description="whether a mention may name it")
 
 
 class Workflow(Node):

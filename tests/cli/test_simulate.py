@@ -386,3 +386,44 @@ def test_a_review_is_held_against_its_form(threadsmith: Threadsmith, repository:
     (tmp_path / "thread.json").write_text(json.dumps(THREAD))
     said = threadsmith("simulate", "review", "--config", repository, "--thread", tmp_path / "thread.json")
     assert "this thread is an issue" in said.out
+
+
+TRIGGERED = """\
+version: 1
+workflows:
+  main:
+    on: {mention: false, labeled: [ready, go], checks_failed: true, schedule: {cron: "0 6 * * 1", thread: new}}
+    steps:
+      - id: said
+        ask: >-
+            ${{ trigger.name }} ${{ trigger.label ?? "-" }} ${{ trigger.sha ?? "-" }} ${{ trigger.conclusion ?? "-" }}
+            ${{ trigger.cron ?? "-" }} ${{ trigger.text ?? "no words" }} ${{ issue.is_pull_request }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "labeled ready - - - no words false"),
+        (["--trigger", "labeled"], "labeled ready - - - no words false"),
+        (
+            ["--trigger", "checks_failed"],
+            "checks_failed - 0123456789abcdef0123456789abcdef01234567 failure - no words true",
+        ),
+        (["--trigger", "schedule"], "schedule - - - 0 6 * * 1 no words false"),
+    ],
+)
+def test_what_starts_the_walk(threadsmith: Threadsmith, repository: Path, arguments: list[str], told: str) -> None:
+    """The event that is named, with what it tells; without one the first where no mention may."""
+    (repository / ".github" / "bot.yml").write_text(TRIGGERED)
+    said = threadsmith("simulate", "main", "--config", repository, *arguments)
+    assert said.code == 0
+    assert told in " ".join(said.out.split())
+
+
+def test_an_event_that_does_not_start_it(threadsmith: Threadsmith, repository: Path) -> None:
+    """Those that do are named."""
+    (repository / ".github" / "bot.yml").write_text(TRIGGERED)
+    said = threadsmith("simulate", "main", "--config", repository, "--trigger", "mention")
+    assert said.code != 0
+    assert "what does: labeled, checks_failed, schedule" in said.err

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.dispatch.events import Ignored, normalise, signal_of
-from bot.model.event import HANDLED, Event, Signal
+from bot.model.event import HANDLED, Event, Notice, PullState, Signal
 from tests.webhook.senders import comment_payload, examples
 
 
@@ -150,11 +150,22 @@ JSON: st.SearchStrategy[Any] = (
 
 
 PULL = {
+    "id": 9,
     "number": 3,
+    "title": "Mend it",
+    "body": "@bot look",
+    "user": {"id": 12, "login": "meg", "type": "User"},
+    "state": "closed",
     "html_url": "https://x.test/pull/3",
+    "labels": [{"name": "bug"}],
+    "comments": 2,
+    "head": {"ref": "topic", "sha": "ab" * 20, "repo": {"id": 101}},
+    "base": {"ref": "main", "sha": "ef" * 20, "repo": {"id": 101}},
+    "draft": False,
     "merged": True,
     "merged_at": "2025-11-04T08:00:00Z",
     "merge_commit_sha": "cd" * 20,
+    "created_at": "2025-11-03T08:00:00Z",
     "updated_at": "2025-11-04T08:00:00Z",
 }
 CHECK = {
@@ -166,7 +177,15 @@ CHECK = {
     "app": {"id": 7},
     "pull_requests": [{"number": 3, "head": {"sha": "ab" * 20}}],
 }
-WHOLE |= {"pull_request": PULL, "check_run": CHECK, "check_suite": CHECK, "label": {"name": "ready"}}
+PUSH = {
+    "ref": "refs/heads/main",
+    "before": "ab" * 20,
+    "after": "cd" * 20,
+    "forced": False,
+    "head_commit": {"timestamp": "2025-11-04T08:00:00Z"},
+    "commits": [{"added": [], "removed": [], "modified": ["README.md", ".github/bot.yml"]}],
+}
+WHOLE |= PUSH | {"pull_request": PULL, "check_run": CHECK, "check_suite": CHECK, "label": {"name": "ready"}}
 
 
 @settings(max_examples=400, deadline=None)
@@ -184,47 +203,116 @@ def test_no_payload_raises(name: str, action: str, changes: list[tuple[tuple[str
             place = place.get(key, {}) if isinstance(place, dict) else {}
         if isinstance(place, dict):
             place[path[-1]] = value
-    assert isinstance(normalise(name, payload), Event | Signal | Ignored)
+    assert isinstance(normalise(name, payload), Event | Signal | Notice | Ignored)
 
 
-@pytest.mark.parametrize(
-    ("name", "action", "told", "fields"),
-    [
-        ("pull_request", "closed", "merged", {"sha": "cd" * 20, "actor": "ana", "url": "https://x.test/pull/3"}),
-        ("pull_request", "labeled", "labeled", {"label": "ready", "actor": "ana", "url": "https://x.test/pull/3"}),
-        (
-            "check_run",
-            "completed",
-            "checks_completed",
-            {"sha": "ab" * 20, "conclusion": "success", "actor": "ana", "url": "https://x.test/runs/5"},
-        ),
-    ],
-)
-def test_signals(name: str, action: str, told: str, fields: dict[str, str]) -> None:
-    """What only a run that waits has a use for: its threads, GitHub's time, flat fields."""
-    found = normalise(name, WHOLE | {"action": action})
+def test_signals() -> None:
+    """What is on no thread of its own: its threads, GitHub's time, flat fields."""
+    found = normalise("check_run", WHOLE | {"action": "completed"})
     assert isinstance(found, Signal)
-    assert (found.event, found.numbers, found.fields) == (told, (3,), fields)
+    told = {"sha": "ab" * 20, "conclusion": "success", "actor": "ana", "url": "https://x.test/runs/5"}
+    assert (found.event, found.numbers, found.fields) == ("checks_completed", (3,), told)
     assert (found.at, found.installation_id) == (datetime(2025, 11, 4, 8, tzinfo=UTC), 9)
-    assert (found.sha, found.app_id) == (("ab" * 20, 7) if name == "check_run" else ("", None))
+    assert (found.sha, found.app_id) == ("ab" * 20, 7)
+
+
+HEAD = {"sha": "ab" * 20}
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "reason"),
+    ("change", "reason"),
     [
-        ("check_run", {"pull_requests": []}, "a check of no open pull request's head"),
-        ("check_run", {"pull_requests": [{"number": 3, "head": {"sha": "ef" * 20}}]}, "a check of no open pull"),
-        ("check_run", {"head_sha": None}, "unreadable check_run: no check"),
-        ("pull_request", {"merged": False}, "closed without being merged"),
-        ("pull_request", {"number": None}, "unreadable pull_request: pull request: no number"),
+        ({"pull_requests": []}, "a check of no open pull request's head"),
+        ({"pull_requests": [{"number": 3, "head": {"sha": "ef" * 20}}]}, "a check of no open pull"),
+        ({"pull_requests": [{"number": 3, "head": HEAD, "base": {"repo": {"id": 7}}}]}, "a check of no open pull"),
+        ({"head_sha": None}, "unreadable check_run: no check"),
     ],
 )
-def test_what_is_no_signal(name: str, change: dict[str, Any], reason: str) -> None:
-    """With the reason."""
-    whole: dict[str, Any] = WHOLE[name] | change
-    found = normalise(name, WHOLE | {name: whole, "action": "completed" if name == "check_run" else "closed"})
+def test_what_is_no_signal(change: dict[str, Any], reason: str) -> None:
+    """With the reason; a pull request of another repository may have the same head."""
+    found = normalise("check_run", WHOLE | {"check_run": CHECK | change, "action": "completed"})
     assert isinstance(found, Ignored)
     assert found.reason.startswith(reason)
+
+
+def pull_event(action: str, **more: Any) -> Event:
+    payload = {key: value for key, value in WHOLE.items() if key not in ("comment", "issue", "changes")}
+    return event("pull_request", payload | {"action": action} | more)
+
+
+def test_a_pull_request_is_a_thread() -> None:
+    """With its branches, and what it says about itself."""
+    found = pull_event("synchronize", label=None)
+    assert (found.name, found.action, found.subject, found.comment) == ("pull_request", "synchronize", "issue", None)
+    issue = found.issue
+    assert (issue.number, issue.title, issue.is_pull_request, issue.comment_count) == (3, "Mend it", True, 2)
+    assert found.pull is not None
+    author = found.pull.author
+    assert author.login == "meg"
+    assert found.pull == PullState("topic", "ab" * 20, "main", author, merged=True, head_repository=101)
+    assert found.fields == {"sha": "ab" * 20, "ref": "topic"}
+
+
+def test_a_pull_request_in_its_oldest_shape() -> None:
+    """Whatever is missing but its number: it is one all the same."""
+    found = pull_event("closed", pull_request={"id": 9, "number": 3, "user": None, "created_at": PULL["created_at"]})
+    assert found.issue.is_pull_request
+    assert found.pull is not None
+    assert (found.pull.head_sha, found.pull.head_repository, found.pull.merged) == ("", None, False)
+
+
+@pytest.mark.parametrize("action", sorted(HANDLED["pull_request"]))
+def test_what_may_ask_for_something_in_a_pull_request(action: str) -> None:
+    """Its body as an issue's: when it was opened or edited; the title never."""
+    found = pull_event(action, changes={"body": {"from": "look"}})
+    assert found.text == ("@bot look" if action in ("opened", "edited") else "")
+    assert found.old_text == ("look" if action == "edited" else None)
+
+
+def test_when_it_happened_to_a_pull_request() -> None:
+    """Its own times where it has them."""
+    ats = {action: pull_event(action).at for action in ("opened", "closed", "labeled")}
+    open_, closed = datetime(2025, 11, 3, 8, tzinfo=UTC), datetime(2025, 11, 4, 8, tzinfo=UTC)
+    assert ats == {"opened": open_, "closed": closed, "labeled": closed}
+
+
+@pytest.mark.parametrize("action", ["closed", "labeled", "opened", "synchronize"])
+@pytest.mark.parametrize("merged", [True, False])
+def test_what_a_pull_request_tells_those_who_wait(action: str, merged: bool) -> None:
+    """A merge with its commit, a label with its name; nothing else."""
+    change = {} if merged else {"merged": False, "merged_at": None}
+    signal = signal_of(pull_event(action, pull_request=PULL | change))
+    told = {"actor": "ana", "url": "https://x.test/pull/3"}
+    wanted: tuple[str, dict[str, str]] | None = None
+    if action == "labeled":
+        wanted = ("labeled", {"label": "ready", **told})
+    elif action == "closed" and merged:
+        wanted = ("merged", {"sha": "cd" * 20, **told})
+    assert (signal and (signal.event, signal.fields)) == wanted
+    assert signal is None or signal.numbers == (3,)
+
+
+@pytest.mark.parametrize(
+    ("change", "touches"),
+    [
+        ({}, True),
+        ({"commits": [{"modified": ["README.md"]}]}, False),
+        ({"commits": [{"modified": ["README.md"]}, {"removed": [".github/bot/workflows/x.yml"]}]}, True),
+        ({"commits": [{"added": [".github/bot/prompts/x.md"]}]}, True),
+        ({"commits": [{"added": ["docs/.github/bot.yml"]}]}, False),
+        ({"commits": []}, True),
+        ({"forced": True, "commits": [{"modified": ["README.md"]}]}, True),
+        ({"commits": [{"modified": ["README.md"]}] * 2048}, True),
+    ],
+)
+def test_a_push(change: dict[str, Any], touches: bool) -> None:
+    """Whether it may have changed the configuration; what GitHub does not list may have."""
+    payload = comment_payload()
+    del payload["comment"], payload["issue"], payload["action"]
+    found = normalise("push", payload | PUSH | change)
+    assert isinstance(found, Notice)
+    assert (found.fields["ref"], found.repositories[0].id, found.installation_id) == ("refs/heads/main", 101, 9)
+    assert ("touches" in found.fields) is touches
 
 
 def test_events_that_are_signals() -> None:
@@ -252,17 +340,22 @@ def test_the_published_examples() -> None:
         count += 1
         found = normalise(name, payload)
         if isinstance(found, Ignored):
-            expected = found.reason in ("closed without being merged", "a check of no open pull request's head")
-            assert expected or payload.get("action") not in HANDLED.get(name, ()), (name, found.reason)
+            expected = found.reason == "a check of no open pull request's head"
+            assert expected or payload.get("action", "") not in HANDLED.get(name, ()), (name, found.reason)
             continue
         if isinstance(found, Signal):
-            assert name in ("pull_request", "check_run", "check_suite")
+            assert name in ("check_run", "check_suite")
             assert found.repository.id == payload["repository"]["id"]
             assert found.fields["actor"] == payload["sender"]["login"]
             assert found.numbers
             continue
+        if isinstance(found, Notice):
+            assert name == "push"
+            assert found.repositories[0].id == payload["repository"]["id"]
+            assert found.fields["after"] == payload["after"]
+            continue
         events += 1
-        issue, comment = payload["issue"], payload.get("comment")
+        issue, comment = payload.get("issue") or payload["pull_request"], payload.get("comment")
         assert (found.name, found.action) == (name, payload["action"])
         assert (found.repository.id, found.repository.full_name) == (
             (payload["repository"]["id"], payload["repository"]["full_name"])

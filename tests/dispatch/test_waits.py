@@ -140,7 +140,7 @@ async def test_a_merge(tmp_path: Path) -> None:
     """With the commit; a pull request that is closed without is none."""
     async with waiting(tmp_path, "merged") as here:
         closed = await here.tell("pull_request", pull("closed"))
-        assert closed == (DeliveryState.IGNORED, "closed without being merged")
+        assert closed == (DeliveryState.IGNORED, "no mention")
         assert await here.still_waits()
         await here.tell("pull_request", pull("closed", merged=True))
         url = "https://github.test/acme/widgets/pull/1"

@@ -35,6 +35,7 @@ from bot.workflows.slots import Slot
 from bot.workflows.step import STEP_TYPES, Classification, Ending, ExecInput
 from bot.workflows.step_inputs import INPUT_TYPES, InputNode
 from bot.workflows.tools import BUILTIN_TOOLS, ToolEntry
+from bot.workflows.triggers import Schedule, Triggers
 from tests.docs.markdown import codes, table
 
 #: words for a reference to another table
@@ -73,7 +74,8 @@ _LINKS: Mapping[str, str] = {
     "ThreadWindow": "`{comments: 20}`",
     "Resource": "[resource](configuration.md#resources)",
     "Runner": "`{exec: [program, argument, …]}`",
-    "Triggers": "`{mention: true}`",
+    "Triggers": "[triggers](configuration.md#what-starts-a-workflow)",
+    "Schedule": "`{cron, thread}`",
     "History": "[history](configuration.md#history-publish-workspace)",
     "Publish": "[publish](configuration.md#history-publish-workspace)",
     "Workspace": "[workspace](configuration.md#history-publish-workspace)",
@@ -244,6 +246,7 @@ KEYS: Mapping[str, Callable[[], str]] = {
     "bot": partial(keys, BotFile),
     "agent": partial(keys, Agent),
     "workflow": partial(keys, Workflow),
+    "triggers": partial(keys, Triggers, Schedule),
     "step": step_keys,
     **{f"{kind.replace('_', '-')}-step": partial(kind_keys, kind) for kind in KINDS},
     "routing": partial(keys, Case, Verdict, Loop, Rework),

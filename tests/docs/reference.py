@@ -36,6 +36,7 @@ _EVENTS = {
     "issue_comment": "Issue comment",
     "issues": "Issues",
     "pull_request": "Pull request",
+    "push": "Push",
 }
 
 
@@ -66,7 +67,10 @@ def permissions() -> str:
 
 def events() -> str:
     """What the App must subscribe to."""
-    rows = [(_EVENTS[name], codes(sorted(actions))) for name, actions in sorted(HANDLED.items())]
+    rows = [
+        (_EVENTS[name], codes(sorted(filter(None, actions))) or "it has none")
+        for name, actions in sorted(HANDLED.items())
+    ]
     return table(("subscribe to", "actions that are kept; others are answered with `ignored`"), rows)
 
 

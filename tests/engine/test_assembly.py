@@ -58,6 +58,37 @@ async def test_the_request_says_where_it_stands_and_who_vouches(
         assert (block.source, block.trust) == (what, trust)
 
 
+@pytest.mark.parametrize(
+    ("name", "depth", "what", "trust"),
+    [
+        ("labeled", 0, "trigger labeled by ana (write)", "writer"),
+        ("checks_failed", 2, "trigger checks_failed by ana (write)", "writer"),
+        ("opened", 0, "issue body by ana (write)", "writer"),
+        ("mention", 0, "issue body by ana (write)", "writer"),
+        ("dispatch", 1, "a run that ana started", "untrusted"),
+    ],
+)
+async def test_an_event_is_no_text_of_anybodys(
+    store: Store, tmp_path: Path, name: str, depth: int, what: str, trust: str
+) -> None:
+    """The request is a sentence of ours about it, but for what was opened; what a model wrote is trusted by nobody."""
+    async with open_room(store, tmp_path, text()) as room:
+        thread(room)
+
+        def change(session: Session) -> None:
+            row = session.get_one(Dispatch, dispatch_id)
+            row.comment_id, row.actor_role, row.request, row.depth = None, "write", "It has happened.", depth
+            row.trigger = {**row.trigger, "name": name, "comment_id": None}
+            session.add(row)
+
+        dispatch_id = (await room.case.rows()).dispatch.id
+        await store.write(change)
+        assert isinstance(await room.perform(), Done)
+        _, manifest = await newest(room)
+        (block,) = [b for b in manifest.blocks if b.kind == "request"]
+        assert (block.source, block.trust) == (what, trust)
+
+
 async def test_inputs_are_computed_with_their_own_variables(store: Store, tmp_path: Path) -> None:
     """Template values reach them through `env`; a secret that they print does not reach the prompt."""
     step = ', inputs: {facts: {exec: "echo asked-by-$WHO s3cret-value; pwd", env: {WHO: "${{ trigger.actor }}"}}}'

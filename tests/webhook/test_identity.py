@@ -138,3 +138,38 @@ def test_a_check_that_ends_twice() -> None:
 
     assert ended("2025-11-03T10:00:00Z") != ended("2025-11-03T10:05:00Z")
     assert ended("2025-11-03T10:00:00Z") == ended("2025-11-03T10:00:00Z")
+
+
+PUSH = {
+    "ref": "refs/heads/main",
+    "before": "ab" * 20,
+    "after": "cd" * 20,
+    "commits": [],
+    "repository": {"id": 501, "pushed_at": 1762160400},
+}
+
+
+def test_a_push_is_its_own_subject() -> None:
+    """It has neither action nor id; branch, commits and time tell one from another."""
+    found = subject(PUSH)
+    assert found is not None
+    assert found[0] == "push"
+    keys = {content_key(PUSH)}
+    for change in ({"ref": "refs/heads/x"}, {"before": "12" * 20}, {"after": "34" * 20}):
+        keys.add(content_key(PUSH | change))
+    keys.add(content_key(PUSH | {"repository": {"id": 501, "pushed_at": 1762160401}}))
+    keys.add(content_key(PUSH | {"repository": {"id": 502, "pushed_at": 1762160400}}))
+    assert len(keys) == 6
+    assert content_key(PUSH | {"compare": "elsewhere"}) in keys
+    assert subject({key: value for key, value in PUSH.items() if key != "after"}) is None
+
+
+def test_two_pushes_to_a_pull_request_within_a_second() -> None:
+    """Its `updated_at` is the same for both; the commit is not."""
+
+    def pushed(after: str) -> str:
+        pull = {"id": 5, "updated_at": "2025-11-03T10:00:00Z"}
+        return content_key({"action": "synchronize", "pull_request": pull, "after": after, "repository": {"id": 501}})
+
+    assert pushed("ab" * 20) != pushed("cd" * 20)
+    assert pushed("ab" * 20) == pushed("ab" * 20)

@@ -422,7 +422,7 @@ def test_faults_of_a_step(step: str, code: str) -> None:
         ("{}", "missing_key"),
         ("{steps: []}", "empty"),
         ("{steps: [{id: a, run: date}], export: {}}", "missing_key"),
-        ("{steps: [{id: a, run: date}], on: {opened: true}}", "not_available"),
+        ("{steps: [{id: a, run: date}], on: {opened: 1}}", "type_mismatch"),
         ("{steps: [{id: a, run: date}], on: {mention: yes}}", "type_mismatch"),
         ("{steps: [{id: a, run: date}], defaults: {fidelity: most}}", "option"),
         ("{steps: [{id: a, classify: {text: x, labels: {p: P, q: Q}}}], defaults: {by: x}}", "unknown_agent"),

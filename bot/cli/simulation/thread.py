@@ -18,9 +18,9 @@ _ANA, _SAM = Account(2, "ana"), Account(3, "sam")
 _URL = "https://github.com/acme/widgets/{kind}/7"
 
 
-def made_up_thread(workflow: Workflow) -> ThreadFile:
-    """An issue with two comments; a pull request where the workflow reads one or reviews it."""
-    pull = any(
+def made_up_thread(workflow: Workflow, *, pull: bool = False) -> ThreadFile:
+    """An issue with two comments; a pull request where the workflow reads one or reviews it, or its event needs one."""
+    pull = pull or any(
         isinstance(one, (ReviewStep, DiffInput, ChecksInput, ReviewThreadsInput))
         for step in workflow.every_step
         for one in parts(step)

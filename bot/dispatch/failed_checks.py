@@ -1,0 +1,144 @@
+"""`checks_failed`: all checks of a pull request's head have ended, and not well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.dispatch import configuration
+from bot.dispatch.bases import Bases
+from bot.dispatch.cause import Cause
+from bot.dispatch.configuration import Configured
+from bot.dispatch.identity import Identity
+from bot.dispatch.intended import DEPTH_MAX
+from bot.dispatch.occasion import Heard, Occasion
+from bot.dispatch.parts import Parts
+from bot.dispatch.triggers import SUPERSEDED, hold, listening, silent, started
+from bot.dispatch.waits import Conclusion
+from bot.errors import NotFound
+from bot.github import RepositoryClient
+from bot.model.event import Event, PullState, Signal
+from bot.model.pull import PullRequest
+from bot.model.slot import Slot
+from bot.model.thread import Account
+from bot.publish import note_body
+from bot.store import Session, dispatches, outbox
+from bot.store.tables import Delivery, Dispatch, Thread
+
+NAME = "checks_failed"
+#: dispatches after commits that no person pushed, until a person pushes or starts something
+IN_A_ROW = 3
+
+
+async def hear(
+    parts: Parts,
+    delivery: Delivery,
+    signal: Signal,
+    identity: Identity,
+    client: RepositoryClient,
+    conclusion: Conclusion,
+) -> list[tuple[Event | None, Heard]]:
+    """What the end of a check starts, by the event of each pull request that it is of. Raises `Postponed`."""
+    bases = Bases(parts.github, identity.serves)
+    configured = await configuration.current(client, signal.repository, parts.memo, bases)
+    usable = configured.configuration
+    names = listening(usable, NAME) if usable is not None else ()
+    if not names:
+        return []
+    concluded = await conclusion()
+    if concluded != "failure":
+        return []
+    hold(parts, delivery)
+    found: list[tuple[Event | None, Heard]] = []
+    for number in signal.numbers:
+        pull = await _pull(client, number)
+        if pull is None or pull.state != "open" or pull.head_sha != signal.sha:
+            found.append((None, silent(SUPERSEDED)))
+            continue
+        event = await _event(signal, client, pull, concluded)
+        occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
+        found.append((event, await _started(occasion, pull, names, configured)))
+    return found
+
+
+async def _pull(client: RepositoryClient, number: int) -> PullRequest | None:
+    try:
+        return await client.pull_request(number)
+    except NotFound:
+        return None
+
+
+async def _event(signal: Signal, client: RepositoryClient, pull: PullRequest, concluded: str) -> Event:
+    """The end of the checks as an event on the pull request's thread."""
+    return Event(
+        name="checks",
+        action="failed",
+        at=signal.at,
+        sender=signal.sender,
+        repository=signal.repository,
+        installation_id=signal.installation_id,
+        issue=await client.issue(pull.number),
+        fields={"sha": pull.head_sha, "ref": pull.head, "conclusion": concluded},
+        subject="issue",
+        pull=PullState(pull.head, pull.head_sha, pull.base, pull.author, pull.draft, pull.merged, pull.head_repository),
+    )
+
+
+async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...], configured: Configured) -> Heard:
+    """The dispatches, each workflow once a commit; of our own commits in the name of whoever asked for them."""
+    event, parts = occasion.event, occasion.parts
+    branch = None if pull.from_fork else pull.head
+
+    def asked_before(session: Session) -> list[Dispatch]:
+        return dispatches.of_pull(session, event.repository.id, pull.number, branch)
+
+    before = await parts.store.read(asked_before)
+    depth = 0
+    if occasion.identity.is_me(event.sender):
+        if not before:
+            return silent(f"{NAME}: nobody asked for the commit that was pushed")
+        depth = min(before[0].depth + 1, DEPTH_MAX)
+        event = replace(event, sender=_actor(before[0]))
+        occasion = Occasion(parts, occasion.delivery, event, occasion.identity, occasion.client, configured=configured)
+    told = [one for one in before if one.trigger.get("name") == NAME and one.trigger.get("sha") == pull.head_sha]
+    fresh = [name for name in names if name not in {one.command for one in told}]
+    if not fresh:
+        return silent(f"{NAME}: this commit was told of")
+    sequel = depth > 0 or event.sender.is_bot
+    shas = _in_a_row(before) if sequel else []
+    if len(shas) >= IN_A_ROW and pull.head_sha not in shas:
+        return _enough(occasion, shas)
+    text = f"All checks of the head, {pull.head_sha[:7]}, have ended, and some have failed."
+    return await started(occasion, Cause(NAME, text, depth), fresh)
+
+
+def _actor(dispatch: Dispatch) -> Account:
+    """Whoever is at the root of a dispatch; another bot has no role."""
+    return Account(dispatch.actor_id, dispatch.actor, "User" if dispatch.actor_role else "Bot")
+
+
+def _in_a_row(before: list[Dispatch]) -> list[str]:
+    """The commits whose checks started something, newest first, since a person last pushed or asked for something."""
+    shas: list[str] = []
+    for one in before:
+        failed = one.trigger.get("name") == NAME
+        if failed and one.trigger.get("sha") not in shas:
+            shas.append(str(one.trigger.get("sha")))
+        if one.depth == 0 and one.actor_role:
+            break
+    return shas
+
+
+def _enough(occasion: Occasion, shas: list[str]) -> Heard:
+    """Nothing more by itself; said once for all that follows."""
+    speaker = occasion.parts.speaker
+
+    def act(session: Session, thread: Thread) -> None:
+        slot = Slot(f"thread/{thread.id}", "limit", step=f"{NAME}-{shas[-1]}")
+        if outbox.find(session, slot) is None:
+            body = note_body(
+                f"The checks failed again. I tried {IN_A_ROW} times in a row, so I start nothing more by myself "
+                "until somebody pushes or asks me."
+            )
+            speaker.comment(session, thread, slot, purpose="error", body=body)
+
+    return Heard(f"{NAME}: {IN_A_ROW} in a row without a person", act, silent=True)

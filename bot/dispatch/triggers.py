@@ -1,0 +1,96 @@
+"""The ear for what starts workflows besides mentions: `on` of the workflows of the default branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept
+from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.cause import Cause, caused
+from bot.dispatch.commands import Command
+from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.parts import Parts
+from bot.model.role import Role
+from bot.store import Session, dispatches
+from bot.store.tables import Delivery, Thread
+from bot.workflows import Configuration
+
+#: why a push that another one followed starts nothing
+SUPERSEDED = "superseded: the head has moved on"
+
+
+async def hear_event(occasion: Occasion) -> Heard | None:
+    """The ear: every workflow that the event starts, in the order of the file, as a mention of its sender would.
+
+    What the sender may not start is silent; the reason stays with the delivery.
+    """
+    event = occasion.event
+    cause = caused(event)
+    if cause is None:
+        return None
+    usable = (await occasion.configured()).configuration
+    if usable is None:
+        return silent(f"{cause.name}: the configuration cannot be used")
+    names = listening(usable, cause.name, event.fields.get("label", ""))
+    if not names:
+        return None
+    if cause.name == "synchronize" and event.pull is not None:
+        hold(occasion.parts, occasion.delivery)
+        now = await occasion.client.pull_request(event.issue.number)
+        if now.state != "open" or now.head_sha != event.pull.head_sha:
+            return silent(SUPERSEDED)
+    return await started(occasion, cause, names)
+
+
+def hold(parts: Parts, delivery: Delivery) -> None:
+    """Raise `Postponed` while another push may follow, whose commit is then the one to look at."""
+    until = delivery.received_at + parts.debounce
+    if parts.clock.now() < until:
+        raise Postponed(until, "held: more pushes may follow")
+
+
+def listening(usable: Configuration, name: str, label: str = "") -> tuple[str, ...]:
+    """The workflows that a trigger starts, in the order of the file."""
+    return tuple(each for each, workflow in usable.workflows.items() if workflow.on.heard(name, label))
+
+
+async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, most: Role | None = None) -> Heard:
+    """What starts those workflows: one dispatch each. Raises `Postponed` where GitHub does not tell the role now.
+
+    `most` is the role that the event speaks for at most.
+    """
+    usable = (await occasion.configured()).configuration
+    assert usable is not None, "nothing listens in a configuration that cannot be used"
+    allowed: list[tuple[str, Role | None]] = []
+    denied: list[str] = []
+    for name in names:
+        match await occasion.authorised(usable.role_for(name)):
+            case Allowed(role=role):
+                allowed.append((name, most if most and role and role.at_least(most) else role))
+            case Denied(reason=reason):
+                denied.append(f"{cause.name}: {name} was not started: {reason}")
+            case Later() as later:
+                raise Postponed(later.not_before, later.reason, trying=True)
+    if not allowed:
+        return silent("; ".join(denied))
+    acceptance = occasion.acceptance()
+
+    def act(session: Session, thread: Thread) -> None:
+        known = dispatches.caused(session, occasion.delivery.id, cause.name)
+        ordinal = max(REQUESTS_MAX, dispatches.next_ordinal(session, occasion.delivery.id))
+        for place, (name, role) in enumerate(allowed, ordinal):
+            if name not in known:  # the review loop has asked for it with all that was said
+                asked = Asked(place, Command("named", name), role, cause)
+                accept(session, thread, acceptance, asked, None, occasion.parts.speaker)
+
+    reasons = [f"{cause.name}: {', '.join(name for name, _ in allowed)}", *denied]
+    return Heard("; ".join(reasons), act)
+
+
+def silent(reason: str) -> Heard:
+    """Nothing follows; the reason is kept."""
+    return Heard(reason, _nothing, silent=True)
+
+
+def _nothing(_session: Session, _thread: Thread) -> None:
+    """What is silent leaves no rows."""
