@@ -95,6 +95,36 @@ def _push(action: str, payload: Payload) -> Notice:
     )
 
 
+def _repository(action: str, payload: Payload) -> Notice:
+    """A repository was renamed, moved, archived or deleted."""
+    source, repository = payload.get("repository"), parse.repository(payload.get("repository"))
+    at = source.get("updated_at") if isinstance(source, Mapping) else None
+    sender = parse.account(payload.get("sender"))
+    return Notice("repository", action, parse.timestamp(at), sender, _installation(payload), (repository,))
+
+
+def _installed(action: str, payload: Payload) -> Notice:
+    """An installation ends or rests, or has lost repositories: those that are named.
+
+    Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation_repositories
+    """
+    source = payload.get("installation")
+    if not isinstance(source, Mapping):
+        raise parse.Unreadable("no installation")
+    account, removed = parse.account(source.get("account")), payload.get("repositories_removed")
+    rows = [row for row in removed if isinstance(row, Mapping)] if isinstance(removed, list) else []
+    repositories = tuple(parse.repository({**row, "owner": source.get("account")}) for row in rows)
+    return Notice(
+        "installation_repositories" if "repositories_removed" in payload else "installation",
+        action,
+        parse.timestamp(source.get("updated_at")),
+        parse.account(payload.get("sender")),
+        _installation(payload),
+        repositories,
+        {"account": account.login, "account_id": str(account.id)},
+    )
+
+
 def _touches_configuration(payload: Payload) -> bool:
     """Whether a push may have changed `.github/bot.yml` or a file below `.github/bot/`.
 
@@ -190,6 +220,9 @@ _READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Notice | Ignore
     "check_run": _checks("check_run"),
     "check_suite": _checks("check_suite"),
     "push": _push,
+    "repository": _repository,
+    "installation": _installed,
+    "installation_repositories": _installed,
 }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, mentions, retries, schedules, waits
+from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -20,6 +20,8 @@ from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.elsewhere import Elsewhere
 from bot.dispatch.heads import hear_head
+from bot.dispatch.identity import Identity
+from bot.dispatch.lifecycle import hear_end
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
@@ -40,7 +42,7 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, hear_event, schedules.hear)
+EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, hear_event, schedules.hear, hear_end)
 
 
 class Hearing:
@@ -61,8 +63,11 @@ class Hearing:
         if isinstance(event, events.Ignored):
             await self._ignore(delivery, event.reason)
             return
-        repository = event.repositories[0] if isinstance(event, Notice) else event.repository
         identity = await self._p.identities.get()
+        if isinstance(event, Notice) and event.name != "push":
+            await self._ends(delivery, event, identity)
+            return
+        repository = event.repositories[0] if isinstance(event, Notice) else event.repository
         if not identity.serves(repository.owner):
             reason = f"the owner {repository.owner.login} is not in BOT_ALLOWED_OWNERS"
             await self._ignore(delivery, reason)
@@ -80,6 +85,17 @@ class Hearing:
             await self._own(delivery, event, client)
         else:
             await self._foreign(Occasion(self._p, delivery, event, identity, client))
+
+    async def _ends(self, delivery: Delivery, notice: Notice, identity: Identity) -> None:
+        """What goes takes along what is under way in it, whoever owns it: only rows that are there are touched."""
+
+        def work(session: Session) -> str:
+            reason = lifecycle.follow(session, notice, identity, self._p.clock.now())
+            deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason)
+            return reason
+
+        reason = await publish.write(self._p.store, work)
+        _log.info("delivery", guid=delivery.guid, reason=reason)
 
     async def _own(self, delivery: Delivery, event: Event, client: RepositoryClient) -> None:
         """Step 1: our own doing confirms its slot, and nothing else."""

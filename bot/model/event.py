@@ -22,7 +22,13 @@ HANDLED: Mapping[str, frozenset[str]] = {
     "check_suite": frozenset({"completed"}),
     # has no actions
     "push": frozenset({""}),
+    # what ends or moves everything that is under way in it
+    "repository": frozenset({"renamed", "transferred", "deleted", "archived", "unarchived"}),
+    "installation": frozenset({"deleted", "suspend", "unsuspend"}),
+    "installation_repositories": frozenset({"removed"}),
 }
+#: events of an account, which name no repository of their own
+INSTALLATION_EVENTS = frozenset({"installation", "installation_repositories"})
 
 
 @dataclass(frozen=True, slots=True)

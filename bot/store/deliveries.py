@@ -115,6 +115,12 @@ def purge(session: Session, repository_id: int, comment_id: int) -> None:
         session.add(dispatch)
 
 
+def purge_thread(session: Session, repository_id: int, comment_ids: Collection[int]) -> None:
+    """A whole thread was deleted: the same for each of its comments."""
+    for comment_id in comment_ids:
+        purge(session, repository_id, comment_id)
+
+
 def postpone(session: Session, delivery_id: str, until: datetime, since: datetime | None, reason: str) -> None:
     """Look at it again at `until`; `since` is when trying began, None where nobody tries anything."""
     session.execute(

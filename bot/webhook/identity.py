@@ -42,7 +42,8 @@ _PUSH = ("ref", "before", "after")
 def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """Kind and object of what the payload is about; the kind is the name of the event whose bodies look like that.
 
-    A push is its own subject. None where no known key holds an object with a numeric id.
+    A push is its own subject, an event of an installation or of a repository is about that. None where no known key
+    holds an object with a numeric id.
     """
     for key in _SUBJECTS:
         found = payload.get(key)
@@ -54,6 +55,10 @@ def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     # a push has no subject with an id, and no action
     if all(isinstance(payload.get(key), str) for key in _PUSH) and isinstance(payload.get("commits"), list):
         return "push", payload
+    for key in ("repository", "installation"):
+        found = payload.get(key)
+        if isinstance(found, dict) and isinstance(found.get("id"), int):
+            return "installation_repositories" if "repositories_removed" in payload else key, found
     return None
 
 

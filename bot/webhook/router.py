@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from bot import log
 from bot.model.delivery import NewDelivery
-from bot.model.event import HANDLED
+from bot.model.event import HANDLED, INSTALLATION_EVENTS
 from bot.webhook import body as stream
 from bot.webhook import payload as json_body
 from bot.webhook.identity import content_key, repository_id, subject
@@ -130,6 +130,8 @@ class _Door:
         if not isinstance(action, str) or action not in self._handled.get(event, ()):
             return 202, _status(guid, "ignored")
         about, repository = subject(payload), repository_id(payload)
+        if about is not None and about[0] in INSTALLATION_EVENTS:
+            repository = 0  # it is about an account, or about several
         if about is None or about[0] != event or repository is None:
             # the header is not signed: a body under a header that does not fit it means nothing
             return 202, _status(guid, "ignored")

@@ -1,0 +1,82 @@
+"""Threads, repositories and installations whose time is over: what was under way ends, with one reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import delete, update
+from sqlmodel import Session, col, or_, select
+
+from bot.model.state import OutboxState, RunState
+from bot.model.thread import Repository
+from bot.store import deliveries, dispatches, outbox
+from bot.store.tables import CommentVersion, Outbox, Pin, Run, Schedule, Thread
+
+_OPEN = [state for state in RunState if not state.ended]
+
+
+def of_repository(session: Session, repository_id: int) -> list[Thread]:
+    """Every thread that we know of a repository."""
+    return list(session.exec(select(Thread).where(Thread.repository_id == repository_id)))
+
+
+def of_installation(session: Session, installation_id: int) -> list[Thread]:
+    """Every thread that we know of an installation."""
+    return list(session.exec(select(Thread).where(Thread.installation_id == installation_id)))
+
+
+def end(session: Session, threads: Collection[Thread], reason: str, told: str, now: datetime) -> int:
+    """Nothing is said in these threads any more: runs are called off, what was to be said is dropped with `reason`.
+
+    `told` is why, in words, as a run's end has it. Returns how many runs were called off. The comment of one that runs
+    is dropped when it comes, without a call.
+    """
+    for thread in threads:
+        thread.gone = reason
+        session.add(thread)
+    ids = [thread.id for thread in threads]
+    called_off = 0
+    for run in session.exec(select(Run).where(col(Run.thread_id).in_(ids), col(Run.state).in_(_OPEN))).all():
+        if run.cancelled_by is None:
+            dispatches.cancel(session, run, told, now)
+            called_off += 1
+    waiting = [OutboxState.PENDING, OutboxState.UNSURE]
+    for row in session.exec(select(Outbox).where(col(Outbox.thread_id).in_(ids), col(Outbox.state).in_(waiting))).all():
+        outbox.drop(session, row.id, reason)
+    return called_off
+
+
+def go_on(session: Session, threads: Collection[Thread], reason: str) -> None:
+    """What ended for `reason` may be spoken in again."""
+    ids = [thread.id for thread in threads]
+    session.execute(update(Thread).where(col(Thread.id).in_(ids), col(Thread.gone) == reason).values(gone=""))
+
+
+def forget_schedules(session: Session, *, repository_id: int | None = None, installation_id: int | None = None) -> None:
+    """Nothing of a repository, or of an installation's repositories, starts by the clock any more."""
+    session.execute(
+        delete(Schedule).where(
+            or_(col(Schedule.repository_id) == repository_id, col(Schedule.installation_id) == installation_id)
+        )
+    )
+
+
+def rename(session: Session, repository: Repository) -> None:
+    """The repository has another name, or another owner."""
+    owner = repository.owner
+    session.execute(
+        update(Thread)
+        .where(col(Thread.repository_id) == repository.id)
+        .values(owner=owner.login, owner_id=owner.id, name=repository.name, default_branch=repository.default_branch)
+    )
+
+
+def purge(session: Session, thread: Thread, when: datetime) -> None:
+    """The issue was deleted: none of its comments' texts is kept, here or among the deliveries."""
+    named = select(CommentVersion.comment_id).where(CommentVersion.thread_id == thread.id).distinct()
+    deliveries.purge_thread(session, thread.repository_id, [one for one in session.exec(named) if one])
+    session.execute(delete(Pin).where(col(Pin.thread_id) == thread.id))
+    session.execute(
+        update(CommentVersion).where(col(CommentVersion.thread_id) == thread.id).values(body="", deleted_at=when)
+    )
