@@ -55,7 +55,7 @@ def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     # a push has no subject with an id, and no action
     if all(isinstance(payload.get(key), str) for key in _PUSH) and isinstance(payload.get("commits"), list):
         return "push", payload
-    for key in ("repository", "installation"):
+    for key in ("repository", "installation") if "ref" not in payload else ():
         found = payload.get(key)
         if isinstance(found, dict) and isinstance(found.get("id"), int):
             return "installation_repositories" if "repositories_removed" in payload else key, found

@@ -173,3 +173,11 @@ def test_two_pushes_to_a_pull_request_within_a_second() -> None:
 
     assert pushed("ab" * 20) != pushed("cd" * 20)
     assert pushed("ab" * 20) == pushed("ab" * 20)
+
+
+def test_what_happens_to_a_repository_or_an_installation_is_its_own_subject() -> None:
+    """Told by their bodies, since the header is not signed."""
+    assert subject({"repository": {"id": 501}, "installation": {"id": 9}}) == ("repository", {"id": 501})
+    assert subject({"installation": {"id": 9}}) == ("installation", {"id": 9})
+    removed = {"installation": {"id": 9}, "repositories_removed": []}
+    assert subject(removed) == ("installation_repositories", {"id": 9})
