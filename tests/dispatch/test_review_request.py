@@ -27,7 +27,7 @@ def test_text_places_and_comments() -> None:
     comments = [
         remark(1, "Use `or`."),
         remark(2, "And here.", root=1),
-        remark(3, "Whole file.", path="b.py", line=None),
+        remark(3, "Whole.", path="b.py", line=None),
     ]
     assert composed("Please.", comments) == (
         "Please.\n\n**`a.py:3`**\n\nUse `or`.\n\n**`a.py:3`**\n\nAnd here.\n\n**`b.py`**\n\nWhole."
