@@ -12,7 +12,9 @@ from bot.model.context import CommentRecord, InputRecord, Manifest
 #: rows of comments that were left out; the newest are what somebody asks about
 _MOST_LEFT_OUT = 10
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])")
-_SEEN = ("included", "pinned", "request")
+_SEEN = ("included", "pinned", "thread", "request")
+#: in words where the fate is none that explains itself
+_FATES = {"thread": "included: the thread that was asked in"}
 #: reasons in words for people; a reason that explains itself is not listed
 _WHY = {
     "beyond window": "older than the window",
@@ -23,6 +25,8 @@ _WHY = {
     "own config": "a note of the bot's own",
     "own end": "a note of the bot's own",
     "own limit": "a note of the bot's own",
+    "own finding": "a comment of a review of the bot's own",
+    "own review": "a review of the bot's own",
     "own output": "a command's output",
     "own other": "a note of the bot's own",
 }
@@ -74,7 +78,10 @@ def _comment(record: CommentRecord) -> str:
     name = f"{_text(record.author)}{role}, {record.created_at[:16].replace('T', ' ')} UTC"
     if re.fullmatch(r"https?://[^\s()<>|]+", record.url):
         name = f"[{name}]({record.url})"
-    fate = record.fate if record.fate in _SEEN else f"left out: {_WHY.get(record.fate, record.fate)}"
+    if record.kind != "comment":
+        name += f", {record.kind.replace('_', ' ')}" + (f" at {_text(record.place)}" if record.place else "")
+    seen = record.fate in _SEEN
+    fate = _FATES.get(record.fate, record.fate) if seen else f"left out: {_WHY.get(record.fate, record.fate)}"
     return f"| {name} | {record.bytes:,} B | {_text(f'{fate} ({record.note})' if record.note else fate)} |"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from bot.model.thread import Comment, CommentPage, Issue
@@ -36,8 +37,22 @@ class Pages:
     @property
     def complete(self) -> bool:
         """Whether nothing older than what was read remains."""
-        first = min((number for number, items in self.by_number.items() if items), default=1)
-        return first == 1
+        run = self.newest_run
+        return not run or run[-1] == 1
+
+    @property
+    def newest_run(self) -> list[int]:
+        """The pages read that follow each other, from the newest back."""
+        numbers = sorted((number for number, items in self.by_number.items() if items), reverse=True)
+        return [number for place, number in enumerate(numbers) if number == numbers[0] - place]
+
+    @property
+    def oldest(self) -> datetime | None:
+        """When the oldest comment of those pages was written; None where nothing older remains."""
+        run = self.newest_run
+        if not run or run[-1] == 1:
+            return None
+        return min(comment.created_at for comment in self.by_number[run[-1]])
 
     def covers(self, comment_id: int) -> bool:
         """Whether a comment with this id would be on the pages read, if it were still there.

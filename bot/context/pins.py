@@ -10,14 +10,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from bot.context.sanitise import sanitise
-from bot.context.snapshot import PinnedComment
+from bot.context.snapshot import Kind, PinnedComment, Ref, order, ref
 from bot.model.thread import Comment
 
 _TITLE = "📌 **What the bot always sees here**"
 _WORDS = 80
 #: emphasis and code marks, which a quotation of a few words does not need
 _MARKS = re.compile(r"\*\*|__|`+")
-_LINE = re.compile(r"^[0-9]+\. \[[^\]\n]*\]\([^)\s]*#issuecomment-(?P<id>[0-9]+)\)", re.MULTILINE)
+#: the fragment of GitHub's link to a comment, by what sort of comment it is
+_FRAGMENTS: Mapping[Kind, str] = {
+    "comment": "issuecomment-",
+    "review": "pullrequestreview-",
+    "review_comment": "discussion_r",
+}
+_FRAGMENT = rf"#(?P<kind>{'|'.join(_FRAGMENTS.values())})(?P<id>[0-9]+)"
+_LINE = re.compile(rf"^[0-9]+\. \[[^\]\n]*\]\([^)\s]*{_FRAGMENT}\)", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$(){}])")
 
 
@@ -25,30 +32,30 @@ def merge(
     own: Sequence[PinnedComment],
     native: Sequence[PinnedComment],
     *,
-    current: Mapping[int, Comment],
-    deleted: Collection[int],
+    current: Mapping[Ref, Comment],
+    deleted: Collection[Ref],
 ) -> tuple[tuple[PinnedComment, ...], tuple[str, ...]]:
     """Every pin once, oldest comment first, with its current text; and notes about those that were dropped.
 
     `native` holds what GitHub says now. A comment pinned both ways is one pin, and ours says who made it. `current` are
-    comments by id as GitHub shows them now.
+    comments as GitHub shows them now.
     """
-    kept: dict[int, PinnedComment] = {}
-    notes: dict[int, str] = {}
+    kept: dict[Ref, PinnedComment] = {}
+    notes: dict[Ref, str] = {}
     for pin in [*own, *native]:
-        comment = pin.comment
-        if comment.id in deleted:
-            notes[comment.id] = f"pin of comment {comment.id} dropped: the comment was deleted"
+        comment, which = pin.comment, ref(pin.comment)
+        if which in deleted:
+            notes[which] = f"pin of comment {comment.id} dropped: the comment was deleted"
             continue
-        fresh = current.get(comment.id)
+        fresh = current.get(which)
         if fresh is not None and fresh.updated_at >= comment.updated_at:
             comment = fresh
-        known = kept.get(comment.id)
+        known = kept.get(which)
         if known is None:
-            kept[comment.id] = replace(pin, comment=comment)
+            kept[which] = replace(pin, comment=comment)
         elif pin.native and not known.native:
-            kept[comment.id] = replace(known, native=True)
-    ordered = sorted(kept.values(), key=lambda pin: (pin.comment.created_at, pin.comment.id))
+            kept[which] = replace(known, native=True)
+    ordered = sorted(kept.values(), key=lambda pin: order(pin.comment))
     return tuple(ordered), tuple(notes.values())
 
 
@@ -60,26 +67,31 @@ def render_index(pins: Sequence[PinnedComment], mention: str = "@bot", title: st
     return "\n".join([*lines, "", f"<sub>{usage}</sub>", ""])
 
 
-def parse_index(body: str) -> list[int]:
-    """The comments that an index lists, by id, in its order: enough to restore the rows. Verify its marker first."""
-    found = [int(match["id"]) for match in _LINE.finditer(body.replace("\r\n", "\n"))]
+def parse_index(body: str) -> list[Ref]:
+    """The comments that an index lists, in its order: enough to restore the rows. Verify its marker first."""
+    found = [_linked(match) for match in _LINE.finditer(body.replace("\r\n", "\n"))]
     return list(dict.fromkeys(found))
 
 
-def numbered(pins: Sequence[PinnedComment], what: str) -> int | None:
+def numbered(pins: Sequence[PinnedComment], what: str) -> Ref | None:
     """The comment that `unpin` means: a number of the index or a link to the comment; None if no pin is it."""
     what = what.strip().rstrip(">").lstrip("<")
     if what.isascii() and what.isdigit():
         index = int(what) - 1
-        return pins[index].comment.id if 0 <= index < len(pins) else None
-    comment_id = linked_comment(what)
-    return comment_id if any(pin.comment.id == comment_id for pin in pins) else None
+        return ref(pins[index].comment) if 0 <= index < len(pins) else None
+    which = linked_comment(what)
+    return which if any(ref(pin.comment) == which for pin in pins) else None
 
 
-def linked_comment(link: str) -> int | None:
-    """The id of the issue comment that a link points at (GitHub's fragment `#issuecomment-<id>`)."""
-    match = re.search(r"#issuecomment-([0-9]+)\Z", link.strip())
-    return int(match.group(1)) if match else None
+def linked_comment(link: str) -> Ref | None:
+    """What a link points at: a comment, a review or a review comment, by the fragment that GitHub gives each."""
+    match = re.search(rf"{_FRAGMENT}\Z", link.strip())
+    return _linked(match) if match else None
+
+
+def _linked(match: re.Match[str]) -> Ref:
+    kind = next(kind for kind, fragment in _FRAGMENTS.items() if fragment == match["kind"])
+    return kind, int(match["id"])
 
 
 def first_words(text: str, limit: int = _WORDS) -> tuple[str, bool]:
@@ -96,7 +108,7 @@ def _entry(pin: PinnedComment) -> str:
     words, more = first_words(sanitise(comment.body).text)
     quoted = _SPECIAL.sub(r"\\\1", words).replace("@", "@\u200b")
     # a link that is not to this very comment could not be read back
-    link = re.sub(r"#.*|[\s()<>]", "", comment.url) + f"#issuecomment-{comment.id}"
+    link = re.sub(r"#.*|[\s()<>]", "", comment.url) + f"#{_FRAGMENTS[comment.kind]}{comment.id}"
     author = _SPECIAL.sub(r"\\\1", comment.author.login.replace("[bot]", ""))
     date = f"{comment.created_at.day} {comment.created_at:%B}"
     return f'[{author}, {date}]({link}): "{quoted}"{" …" if more else ""}{" (edited since)" if pin.edited else ""}'

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.context.blocks import fence
 from bot.context.inputs import InputResult
+from bot.context.reviews import place_block
 from bot.context.rules import RULES
 from bot.context.sanitise import sanitise
 from bot.context.snapshot import ThreadSnapshot
@@ -15,6 +16,7 @@ from bot.context.window import Selection, Shown
 from bot.errors import UserError
 from bot.model.context import Block, BlockRecord, Context, Manifest, Trust
 from bot.model.ident import compact, digest
+from bot.model.thread import ReviewPlace
 
 #: what to change where a block of this kind is too large
 _WAYS_OUT = {
@@ -25,6 +27,8 @@ _WAYS_OUT = {
     "reference": "name a part of the result in `context:` instead of the whole",
     "pin": "unpin it (`unpin <number>`)",
     "comment": "lower `history_comment_count`",
+    "review": "ask about fewer places of the changes at once",
+    "thread": "go on in a new review thread",
     "input": "lower the input's `max_bytes`, or print less",
     "rework": "say what to change in fewer words",
     "request": "ask in fewer words",
@@ -60,6 +64,7 @@ def assemble(
     facts: RunFacts,
     snapshot: ThreadSnapshot,
     selection: Selection,
+    places: Sequence[ReviewPlace] = (),
     inputs: Sequence[InputResult] = (),
     request: Request | None = None,
     task: str = "",
@@ -75,8 +80,9 @@ def assemble(
     """The prompt of one attempt and the record of what went in.
 
     `key` is the engine's secret behind the nonces. `task` is the step's own prompt, foreign values in it already fenced
-    (`fence_value`). `limit` is `limits.prompt_tokens` (0: none). Raises UserError `prompt_too_large`, which names
-    the three largest blocks, their sizes, and what to change.
+    (`fence_value`). `places` are where the request stands in a pull request's changes. `limit` is
+    `limits.prompt_tokens` (0: none). Raises UserError `prompt_too_large`, which names the three largest blocks, their
+    sizes, and what to change.
     """
     system = "\n\n".join(part.strip() for part in (agent_prompt, rules) if part.strip()) + "\n"
     removed: dict[int, tuple[str, ...]] = {}
@@ -90,6 +96,12 @@ def assemble(
         for entry in shown:
             removed[len(fenced)] = entry.message.removed
             fenced.append(_comment(kind, entry))
+    for place in places:
+        block, removed[len(fenced)] = place_block(place)
+        fenced.append(block)
+    for entry in selection.thread:
+        removed[len(fenced)] = entry.message.removed
+        fenced.append(_comment("thread", entry))
     fenced += [result.block for result in inputs]
     if rework:
         fenced.append(rework)
@@ -160,10 +172,7 @@ def _facts(facts: RunFacts, snapshot: ThreadSnapshot) -> str:
 
 def _comment(kind: str, entry: Shown) -> Block:
     message = entry.message
-    notes = [f"{message.created_at:%Y-%m-%d %H:%M} UTC"]
-    if message.note:
-        notes.append(message.note)
-    source = f"comment {message.id} by {message.author.login} ({entry.role}), {'; '.join(notes)}"
+    source = f"{message.label} ({entry.role}), {'; '.join(message.facts)}"
     return Block(kind, source, entry.trust, message.text, f"{kind} {message.id} by {message.author.login}")
 
 

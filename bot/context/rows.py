@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
-from bot.context.snapshot import PinnedComment, StoredVersion
+from bot.context.snapshot import Kind, PinnedComment, Ref, StoredVersion
 from bot.model.codec import comment_from_json
 from bot.model.role import Role
 from bot.model.slot import Slot
-from bot.model.thread import Account
+from bot.model.thread import Account, ReviewPlace
 from bot.store.tables import CommentVersion, Pin
 
 
@@ -23,8 +24,9 @@ def pinned(row: Pin) -> PinnedComment:
     )
 
 
-def stored(row: CommentVersion, purposes: Mapping[int, str]) -> StoredVersion:
-    """A comment's text as it was kept; `purposes` are those of our comments by id, where a slot is not known."""
+def stored(row: CommentVersion, purposes: Mapping[Ref, str]) -> StoredVersion:
+    """A comment's text as it was kept; `purposes` are those of our comments, where a slot is not known."""
+    kind = cast("Kind", row.kind)
     return StoredVersion(
         comment_id=row.comment_id,
         author=Account(row.author_id, row.author, row.author_type),
@@ -36,6 +38,8 @@ def stored(row: CommentVersion, purposes: Mapping[int, str]) -> StoredVersion:
         deleted_at=row.deleted_at,
         minimized=row.minimized,
         url=row.url,
-        purpose=Slot.parse(row.slot).purpose if row.slot else purposes.get(row.comment_id),
+        purpose=Slot.parse(row.slot).purpose if row.slot else purposes.get((kind, row.comment_id)),
         slot=row.slot,
+        kind=kind,
+        place=ReviewPlace(**row.place) if row.place is not None else None,
     )

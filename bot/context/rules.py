@@ -19,6 +19,7 @@ like another block, a header, a system message or a marker.
 - The block of kind `request` says what the person who called you wants. Do it as far as the instructions above and
   the task after that block allow.
 - Kind `issue` is the issue's own text, `pin` a comment that people chose to keep in view, `comment` a recent comment,
+  `review` a place in a pull request's changes that the request is about, `thread` what was said there before,
   `input` what was just computed or read, `value` something inserted into the task, `context` what this run keeps
   under a key, `reference` what an earlier step made, `rework` why this is done again.
 - You see the newest comments and the pins, not the whole thread. Say so if what you need is not there, and invent

@@ -5,11 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import Literal
 
 from pydantic import TypeAdapter
 
 from bot.model.role import Role
-from bot.model.thread import Account, Comment, Issue
+from bot.model.thread import Account, Comment, Issue, ReviewPlace
+
+Kind = Literal["comment", "review", "review_comment"]
+#: what tells comments of one thread apart: GitHub counts comments, reviews and review comments each for themselves
+Ref = tuple[Kind, int]
+#: of one second, a review stands before its comments
+_RANK = {"review": 0, "review_comment": 1, "comment": 2}
+
+
+def ref(comment: Comment) -> Ref:
+    """The comment's own."""
+    return comment.kind, comment.id
+
+
+def order(comment: Comment | Message) -> tuple[datetime, int, int]:
+    """The place in a thread: by creation time, then id."""
+    return comment.created_at, _RANK[comment.kind], comment.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +34,20 @@ class Anchor:
     """Where the window ends: the triggering comment (None: the issue's body, or an event such as a label).
 
     `at` is the event's time on GitHub's clock. `arrived` is when the delivery arrived on ours: texts are shown as they
-    stood then. Without it `at` serves.
+    stood then. Without it `at` serves. `kind` is what `comment_id` names; a review is triggering with all of its
+    comments. `root_id` is the review comment that begins the thread which the request is about.
     """
 
     comment_id: int | None
     at: datetime
     arrived: datetime | None = None
+    kind: Kind = "comment"
+    root_id: int | None = None
+
+    @property
+    def ref(self) -> Ref | None:
+        """The triggering comment's."""
+        return None if self.comment_id is None else (self.kind, self.comment_id)
 
     @property
     def cut(self) -> datetime:
@@ -50,6 +75,12 @@ class StoredVersion:
     purpose: str | None = None
     slot: str | None = None
     title: str = ""
+    kind: Kind = "comment"
+    place: ReviewPlace | None = None
+
+    @property
+    def ref(self) -> Ref:
+        return self.kind, self.comment_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +121,32 @@ class Message:
     group: str = ""
     out: str = ""
     note: str = ""
+    kind: Kind = "comment"
+    place: ReviewPlace | None = None
+
+    @property
+    def ref(self) -> Ref:
+        return self.kind, self.id
 
     @property
     def unit(self) -> str:
         """What counts once in the window."""
-        return self.group or str(self.id)
+        return self.group or (str(self.id) if self.kind == "comment" else f"{self.kind} {self.id}")
+
+    @property
+    def label(self) -> str:
+        """What it is, for a prompt: `review comment 42 by ana`."""
+        return f"{self.kind.replace('_', ' ')} {self.id} by {self.author.login}"
+
+    @property
+    def facts(self) -> list[str]:
+        """When it was written, where in the changes of a pull request, and what there is to note."""
+        at = [f"at {self.place.where}"] if self.place is not None else []
+        return [f"{self.created_at:%Y-%m-%d %H:%M} UTC", *at, *([self.note] if self.note else [])]
+
+    def stands_in(self, root_id: int | None) -> bool:
+        """Whether it is part of the review thread that this comment began."""
+        return root_id is not None and self.place is not None and self.place.root_id == root_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +169,8 @@ class Pin:
 class ThreadSnapshot:
     """The whole of it, oldest first. `issue` has its title and body sanitised.
 
-    `complete`: no comment before the anchor is missing. `reads` counts the API calls it took.
+    `complete`: no comment before the anchor is missing. `reads` counts the API calls it took. `place` is where the
+    request stands in a pull request's changes, if it does.
     """
 
     issue: Issue
@@ -129,6 +182,7 @@ class ThreadSnapshot:
     notes: tuple[str, ...] = ()
     reads: int = 1
     complete: bool = True
+    place: ReviewPlace | None = None
 
     def to_json(self) -> str:
         """For the store; `from_json` gives an equal snapshot back."""

@@ -130,9 +130,7 @@ def linked_text(rows: tuple[Linked, ...]) -> Reading:
 def comments_text(selection: Selection) -> Reading:
     """Comments, oldest first, as the recency window shows them."""
     parts = [
-        f"== comment {one.message.id} by {one.message.author.login} ({one.role}), "
-        f"{one.message.created_at:%Y-%m-%d %H:%M} UTC{f'; {one.message.note}' if one.message.note else ''}\n"
-        f"{_ended(one.message.text)}"
+        f"== {one.message.label} ({one.role}), {'; '.join(one.message.facts)}\n{_ended(one.message.text)}"
         for one in selection.comments
     ]
     below = sum(record.fate == "below trust" for record in selection.records)

@@ -6,56 +6,57 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from bot.context.snapshot import Anchor, StoredVersion
+from bot.context.snapshot import Anchor, Ref, StoredVersion, ref
 from bot.model.thread import Comment, Issue
 
 EDITED_KNOWN = "edited since; shown as it was"
 EDITED_UNKNOWN = "edited since; the text of that time is not known"
-_ISSUE_BODY = 0
+_ISSUE_BODY: Ref = ("comment", 0)
 
 
 class Versions:
     """The stored versions of one thread, by comment."""
 
     def __init__(self, versions: Iterable[StoredVersion]) -> None:
-        self._of: dict[int, list[StoredVersion]] = defaultdict(list)
+        self._of: dict[Ref, list[StoredVersion]] = defaultdict(list)
         for version in versions:
-            self._of[version.comment_id].append(version)
+            self._of[version.ref].append(version)
         for group in self._of.values():
             group.sort(key=lambda version: (version.updated_at, version.seen_at))
 
     @property
-    def ids(self) -> set[int]:
+    def refs(self) -> set[Ref]:
         """The comments that were ever seen, the issue's body not counted."""
-        return {comment_id for comment_id in self._of if comment_id != _ISSUE_BODY}
+        return {found for found in self._of if found != _ISSUE_BODY}
 
     @property
-    def deleted(self) -> set[int]:
-        return {comment_id for comment_id in self.ids if any(v.deleted_at for v in self._of[comment_id])}
+    def deleted(self) -> set[Ref]:
+        return {found for found in self.refs if any(v.deleted_at for v in self._of[found])}
 
-    def newest(self, comment_id: int) -> StoredVersion:
+    def newest(self, which: Ref) -> StoredVersion:
         """What was seen last. Raises KeyError where nothing was."""
-        if comment_id not in self._of:
-            raise KeyError(comment_id)
-        return self._of[comment_id][-1]
+        if which not in self._of:
+            raise KeyError(which)
+        return self._of[which][-1]
 
-    def current(self, comment_id: int) -> Comment:
+    def current(self, which: Ref) -> Comment:
         """A comment that was not read, as it was seen last."""
-        return _comment(self.newest(comment_id))
+        return _comment(self.newest(which))
 
     def as_of(self, comment: Comment, anchor: Anchor) -> tuple[Comment, str]:
         """The comment as it stood at the anchor, and a note if that is not how it stands now.
 
         GitHub's times have whole seconds. Of two texts of one second the one we had seen when the delivery arrived
-        counts.
+        counts. A review has no time of its last edit, so of its texts that one counts whatever it was.
         """
-        before = [version for version in self._of.get(comment.id, ()) if version.updated_at <= anchor.cut]
+        before = [version for version in self._of.get(ref(comment), ()) if version.updated_at <= anchor.cut]
         if comment.updated_at > anchor.cut:
             return (_then(comment, before), EDITED_KNOWN) if before else (comment, EDITED_UNKNOWN)
         if anchor.arrived is None:
             return comment, ""
         seen = [version for version in before if version.seen_at <= anchor.cut]
-        if seen and seen[-1].updated_at == comment.updated_at and seen[-1].body != comment.body:
+        untold = comment.kind == "review" or (seen and seen[-1].updated_at == comment.updated_at)
+        if seen and untold and seen[-1].body != comment.body:
             return _then(comment, seen), EDITED_KNOWN
         return comment, ""
 
@@ -84,4 +85,6 @@ def _comment(version: StoredVersion) -> Comment:
         url=version.url,
         minimized=version.minimized,
         role=version.role,
+        kind=version.kind,
+        place=version.place,
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
-from bot.context.snapshot import Message, Pin, ThreadSnapshot
+from bot.context.snapshot import Message, Pin, Ref, ThreadSnapshot, order
 from bot.model.context import CommentRecord, Trust
 from bot.model.role import Role
 from bot.model.thread import Account
@@ -69,7 +68,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the step sees of the thread: `comments` and `pins`, oldest first, whether the issue's body; every fate."""
+    """What the step sees of the thread: `comments` and `pins`, oldest first, whether the issue's body; every fate.
+
+    `thread` is what was said before in the review thread which the request is about; it takes no place in the window.
+    """
 
     comments: tuple[Shown, ...]
     pins: tuple[Shown, ...]
@@ -80,6 +82,7 @@ class Selection:
     window: int
     authors: str
     notes: tuple[str, ...] = ()
+    thread: tuple[Shown, ...] = ()
 
 
 def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Selection:
@@ -88,8 +91,8 @@ def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Sele
     A comment of somebody below the policy's least role does not take a place in the window: nobody can push the
     maintainers' words out of it by writing many comments.
     """
-    chosen = _Choice(policy, roles, frozenset(pin.message.id for pin in snapshot.pins))
-    pins = tuple(shown for pin in snapshot.pins if (shown := chosen.pin(pin, snapshot.anchor.comment_id)))
+    chosen = _Choice(policy, roles, snapshot.anchor.root_id)
+    pins = tuple(shown for pin in snapshot.pins if (shown := chosen.pin(pin, snapshot.anchor.ref)))
     for message in reversed(snapshot.messages):
         chosen.comment(message)
     notes = [*snapshot.notes, *reversed(chosen.notes)]
@@ -100,7 +103,7 @@ def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Sele
     body = role.at_least(policy.least) or policy.asked_by.at_least(Role.WRITE)
     if not body:
         notes.append(f"issue body by {issue.author.login}: below trust")
-    records = sorted(chosen.records.values(), key=lambda record: (record[0], record[1].id))
+    records = sorted(chosen.records.values(), key=lambda record: order(record[0]))
     return Selection(
         comments=tuple(reversed(chosen.shown)),
         pins=pins,
@@ -111,6 +114,7 @@ def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Sele
         window=policy.count,
         authors=policy.reason,
         notes=tuple(notes),
+        thread=tuple(reversed(chosen.thread)),
     )
 
 
@@ -124,7 +128,7 @@ def authors_needed(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles 
     hopeful = {message.author.id: Role.ADMIN for message in snapshot.messages}
     hopeful |= {pin.message.author.id: Role.ADMIN for pin in snapshot.pins}
     selection = select(snapshot, policy, hopeful | known)
-    shown = [entry.message for entry in (*selection.comments, *selection.pins)]
+    shown = [entry.message for entry in (*selection.comments, *selection.pins, *selection.thread)]
     # the author of a pin that was left out is known already
     accounts = {message.author for message in shown if message.purpose is None} | {snapshot.issue.author}
     return {account for account in accounts if account.id and account.id not in known}
@@ -134,15 +138,17 @@ def authors_needed(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles 
 class _Choice:
     policy: WindowPolicy
     roles: Roles
-    pinned: frozenset[int]
+    #: the comment that begins the review thread which the request is about
+    root: int | None = None
     shown: list[Shown] = field(default_factory=list)
+    thread: list[Shown] = field(default_factory=list)
     units: set[str] = field(default_factory=set)
-    records: dict[int, tuple[datetime, CommentRecord]] = field(default_factory=dict)
+    records: dict[Ref, tuple[Message, CommentRecord]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def pin(self, pin: Pin, request: int | None) -> Shown | None:
+    def pin(self, pin: Pin, request: Ref | None) -> Shown | None:
         message = pin.message
-        if message.id == request:
+        if message.ref == request:
             # it has a block of its own
             return None
         if not pin.vouched and not self._trusted(message):
@@ -153,12 +159,14 @@ class _Choice:
 
     def comment(self, message: Message) -> None:
         """Decide about one more, older than those before."""
-        if message.id in self.records:
+        if message.ref in self.records:
             return
         fate = message.out or self._fate(message)
         if fate == "included":
             self.units.add(message.unit)
             self.shown.append(self._entry(message, None))
+        elif fate == "thread":
+            self.thread.append(self._entry(message, None))
         elif fate == "deleted" and len(self.units) < self.policy.count:
             self.notes.append(f"comment {message.id} by {message.author.login} was deleted since")
         self._record(message, fate)
@@ -168,6 +176,8 @@ class _Choice:
             return "own result"
         if message.purpose is None and message.author.is_bot and self.policy.bots != "all":
             return "other bot"
+        if message.stands_in(self.root):
+            return "thread" if self._trusted(message) else "below trust"
         if len(self.units) >= self.policy.count and message.unit not in self.units:
             return "beyond window"
         return "included" if self._trusted(message) else "below trust"
@@ -197,8 +207,10 @@ class _Choice:
             removed=message.removed,
             url=message.url,
             note=message.note,
+            kind=message.kind,
+            place=message.place.where if message.place is not None else "",
         )
-        self.records[message.id] = (message.created_at, record)
+        self.records[message.ref] = (message, record)
 
 
 def _role_word(account: Account, roles: Roles) -> str:

@@ -60,7 +60,7 @@ class Reviews(Pulls):
         at = commit or row.head_sha
         hunks = [self._hunk(row, at, remark) for remark in remarks]
         now = self.now()
-        made = Review(self.next_id("review"), row, who, body, state, at, now, app, after=self.newest_comment)
+        made = Review(self.next_id("review"), row, who, body, state, at, now, app)
         row.reviews.append(made)
         row.issue.updated_at = now
         for remark, hunk in zip(remarks, hunks, strict=True):
@@ -84,8 +84,7 @@ class Reviews(Pulls):
         if not body.strip():
             raise invalid("PullRequestReviewComment", "body", "body can't be blank", "missing_field")
         now = self.now()
-        place = self.newest_comment
-        review = Review(self.next_id("review"), row, who, "", "COMMENTED", row.head_sha, now, app, after=place)
+        review = Review(self.next_id("review"), row, who, "", "COMMENTED", row.head_sha, now, app)
         row.reviews.append(review)
         made = self._say(first.thread, review, body, first.hunk)
         # GitHub makes a review of every reply, and tells of it
@@ -124,7 +123,7 @@ class Reviews(Pulls):
         check_length("PullRequestReviewComment", body)
         if body != row.body:
             changes = {"body": {"from": row.body}}
-            row.body, row.updated_at, row.edited_by = body, self.now(), who
+            row.body, row.updated_at = body, self.now()
             self._said("edited", row, who, changes=changes)
         return row
 

@@ -14,6 +14,7 @@ from bot.dispatch.cause import Cause
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
+from bot.dispatch.review_request import ReviewRequest
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
@@ -21,6 +22,7 @@ from bot.model.thread import Issue
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Run, Thread
+from bot.store.threads import Kind
 from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
@@ -50,6 +52,8 @@ class Acceptance:
     configured: Configured | None
     now: datetime
     ceilings: Ceilings = NO_CEILINGS
+    #: what is asked for, where it is more than the event's own text
+    said: ReviewRequest | None = None
 
     def slot(self, asked: Asked, purpose: str) -> Slot:
         """The slot of what is said about one request."""
@@ -65,6 +69,27 @@ class Acceptance:
     def target_id(self) -> int | None:
         """The comment that asked; None for the issue's body."""
         return self.event.comment.id if self.event.comment else None
+
+    @property
+    def target_kind(self) -> Kind:
+        """What `target_id` names."""
+        return self.event.comment.kind if self.event.comment else "comment"
+
+    @property
+    def reply_to(self) -> int | None:
+        """The review comment that begins the thread which is answered in; None: in the conversation."""
+        if self.said is not None and self.said.answers_in_thread:
+            return self.said.root_id
+        comment = self.event.comment
+        return comment.place.root_id if comment is not None and comment.place is not None else None
+
+    @property
+    def review_id(self) -> int | None:
+        """The review that the event's text belongs to."""
+        comment = self.event.comment
+        if comment is None or comment.kind == "comment":
+            return None
+        return comment.id if comment.place is None else comment.place.review_id
 
 
 def accept(
@@ -89,14 +114,16 @@ def react(
     if asked.cause is not None and not asked.cause.has_subject:
         return
     slot = Slot(f"dispatch/{acceptance.delivery.id}", f"reaction-{content}")
-    speaker.reaction(session, thread, slot, content=content, target_id=acceptance.target_id)
+    speaker.reaction(
+        session, thread, slot, content=content, target_id=acceptance.target_id, target_kind=acceptance.target_kind
+    )
 
 
 def tell_surplus(session: Session, thread: Thread, acceptance: Acceptance, surplus: int, speaker: Speaker) -> None:
     """One sentence about the requests of a comment that are beyond the number that is taken."""
     slot = Slot(f"dispatch/{acceptance.delivery.id}", "surplus")
     body = note_body(f"One comment can ask for {REQUESTS_MAX} things; {surplus} more were left out.")
-    speaker.comment(session, thread, slot, purpose="error", body=body)
+    speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
 
 
 def tell_broken(session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, speaker: Speaker) -> None:
@@ -106,7 +133,8 @@ def tell_broken(session: Session, thread: Thread, acceptance: Acceptance, asked:
     react(session, thread, acceptance, asked, "confused", speaker)
     slot = Slot(f"thread/{thread.id}", "config", step=configured.version)
     if outbox.find(session, slot) is None:
-        speaker.comment(session, thread, slot, purpose="error", body=broken_body(acceptance))
+        body = broken_body(acceptance)
+        speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
 
 
 def broken_body(acceptance: Acceptance) -> str:
@@ -131,11 +159,16 @@ def _dispatch(
 ) -> None:
     command = asked.command
     assert configured.configuration is not None
+    if asked.cause is None and _asked_already(session, thread, acceptance, command):
+        return
     workflow = configured.configuration.workflow_for(command.name)
     signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
     event, cause = acceptance.event, asked.cause
     text = event.text if cause is None else cause.text
-    wanted = Wanted(command.name, text, signed, trigger(event, command, cause))
+    if acceptance.said is not None:
+        text = acceptance.said.text
+    kept = trigger(event, command, cause) | _of_review(acceptance)
+    wanted = Wanted(command.name, text, signed, kept)
     start(session, thread, acceptance, asked, wanted, speaker)
 
 
@@ -182,6 +215,8 @@ def start(
         trigger=dict(wanted.trigger),
         issue=issue_values(event.issue),
         depth=_depth(asked, first),
+        target_kind=acceptance.target_kind,
+        reply_to=acceptance.reply_to,
         created_at=acceptance.now,
     )
     refused = admission.refusal(
@@ -190,7 +225,7 @@ def start(
     if refused is not None:
         dispatches.refuse(session, dispatch, f"{refused.key}: {refused.told}")
         react(session, thread, acceptance, asked, "confused", speaker)
-        admission.tell(session, thread, refused, speaker)
+        admission.tell(session, thread, refused, speaker, target_id=acceptance.reply_to)
         return None
     if wanted.signed.violations:
         body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
@@ -198,7 +233,7 @@ def start(
         if asked.cause is not None:  # whoever causes events asks for nothing: told once as long as the file is the same
             slot = Slot(f"thread/{thread.id}", "inputs", step=f"{wanted.workflow}-{configured.version}")
         if outbox.find(session, slot) is None:
-            speaker.comment(session, thread, slot, purpose="error", body=body)
+            speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
         react(session, thread, acceptance, asked, "confused", speaker)
         return None
     run = dispatches.accept(session, dispatch, wanted.workflow, acceptance.now, retry_of=wanted.retry_of)
@@ -220,6 +255,29 @@ def _role(asked: Asked, first: Dispatch | None) -> str:
         return str(asked.role or "")
     before = Role(first.actor_role) if first.actor_role else Role.NONE
     return str(before if asked.role.at_least(before) else asked.role)
+
+
+def _asked_already(session: Session, thread: Thread, acceptance: Acceptance, command: Command) -> bool:
+    """Whether a review's own text and one of its comments ask for the same in the same words: that is one request."""
+    review_id = acceptance.review_id
+    if review_id is None:
+        return False
+    for earlier in dispatches.of_review(session, thread.id, review_id):
+        same = (earlier.command, earlier.trigger.get("text")) == (command.name, command.text)
+        if same and earlier.target_kind != acceptance.target_kind:
+            return True
+    return False
+
+
+def _of_review(acceptance: Acceptance) -> dict[str, Any]:
+    """What a dispatch keeps of the review that led to it, beside the namespace `trigger`."""
+    review_id = acceptance.review_id
+    if review_id is None:
+        return {}
+    kept: dict[str, Any] = {"review_id": review_id}
+    if acceptance.said is not None:
+        kept |= acceptance.said.trigger
+    return kept
 
 
 def trigger(event: Event, command: Command, cause: Cause | None = None) -> dict[str, Any]:

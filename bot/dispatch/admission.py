@@ -72,12 +72,19 @@ def refusal(
 
 
 def tell(
-    session: Session, thread: Thread, refused: Refusal, speaker: Speaker, what: str = "Nothing was started"
+    session: Session,
+    thread: Thread,
+    refused: Refusal,
+    speaker: Speaker,
+    what: str = "Nothing was started",
+    *,
+    target_id: int | None = None,
 ) -> None:
-    """One sentence in the thread, once for what it is about."""
+    """One sentence in the thread, once for what it is about; `target_id` is the review comment that is answered."""
     slot = Slot(f"thread/{thread.id}", "limit", step=refused.once)
     if outbox.find(session, slot) is None:
-        speaker.comment(session, thread, slot, purpose="error", body=note_body(f"{what}: {refused.told}."))
+        body = note_body(f"{what}: {refused.told}.")
+        speaker.comment(session, thread, slot, purpose="error", body=body, target_id=target_id)
 
 
 def _breaker(session: Session, thread: Thread, now: datetime) -> datetime | None:

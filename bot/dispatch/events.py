@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from bot.dispatch import pull_events
+from bot.dispatch import pull_events, review_events
 from bot.github import parse
 from bot.model.event import HANDLED, Event, Notice, Signal
 from bot.model.thread import Comment, Issue
@@ -34,8 +34,9 @@ def normalise(event: str, payload: Payload) -> Event | Signal | Notice | Ignored
     `signal_of` tells.
 
     `event` is the value of `X-GitHub-Event`. `text` is set only where it may hold a request: a comment that was created
-    or edited, a body when its issue or pull request was opened or edited; a title never. `installation_id` is 0 where
-    the payload names none. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads
+    or edited, a review that was submitted or edited, a body when its issue or pull request was opened or edited; a
+    title never. `installation_id` is 0 where the payload names none.
+    Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads
     """
     read = _READERS.get(event)
     if read is None:
@@ -53,7 +54,7 @@ def signal_of(event: Event) -> Signal | None:
     """What an event on a thread means to a run that waits: a new comment, a label, a merge."""
     comment = event.comment
     fields = {"actor": event.sender.login}
-    if (event.name, event.action) == ("issue_comment", "created") and comment is not None:
+    if (event.name, event.action) in _SAID and comment is not None and comment.body.strip():
         return _signal("comment", event, {"comment_id": str(comment.id), **fields, "url": comment.url})
     fields["url"] = event.issue.url
     if event.action == "labeled" and event.name in ("issues", "pull_request"):
@@ -213,9 +214,35 @@ def _issues(action: str, payload: Payload) -> Event | Ignored:
     return _event("issues", action, payload, at, issue, None, text)
 
 
+def _reviewed(
+    name: str, subject: Literal["review", "review_comment"], read: Callable[[str, Payload], review_events.ReviewSaid]
+) -> Callable[[str, Payload], Event]:
+    """Reads what was said in a review."""
+
+    def event(action: str, payload: Payload) -> Event:
+        said = read(action, payload)
+        made = _event(name, action, payload, said.at, said.issue, said.comment, said.text)
+        return replace(made, subject=subject, pull=said.pull, review=said.review)
+
+    return event
+
+
+#: events by which somebody has said something new
+_SAID = frozenset(
+    {
+        ("issue_comment", "created"),
+        ("pull_request_review", "submitted"),
+        ("pull_request_review_comment", "created"),
+    }
+)
+
 _READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Notice | Ignored]] = {
     "issue_comment": _issue_comment,
     "issues": _issues,
+    "pull_request_review": _reviewed("pull_request_review", "review", review_events.review),
+    "pull_request_review_comment": _reviewed(
+        "pull_request_review_comment", "review_comment", review_events.review_comment
+    ),
     "pull_request": _pull_request,
     "check_run": _checks("check_run"),
     "check_suite": _checks("check_suite"),

@@ -25,6 +25,8 @@ from bot.dispatch.lifecycle import hear_end
 from bot.dispatch.memory import confirm_own, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
+from bot.dispatch.review_loop import changes_requested
+from bot.dispatch.review_request import read_review
 from bot.dispatch.schedules import Due
 from bot.dispatch.ticks import hear_tick
 from bot.dispatch.triggers import hear_event
@@ -42,7 +44,15 @@ _log = log.get("dispatch")
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (hear_tick, hear_head, hear_configuration, hear_event, schedules.hear, hear_end)
+EARS: tuple[Ear, ...] = (
+    hear_tick,
+    hear_head,
+    hear_configuration,
+    changes_requested,
+    hear_event,
+    schedules.hear,
+    hear_end,
+)
 
 
 class Hearing:
@@ -138,6 +148,8 @@ class Hearing:
             await self._later(delivery, postponed, trying=postponed.trying)
             return
         acceptance = occasion.acceptance()
+        if event.subject == "review" and event.comment is not None and looked.asked:
+            acceptance = replace(acceptance, said=await read_review(client, event.issue.number, event.comment))
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
 
         def work(session: Session) -> None:
@@ -241,7 +253,9 @@ def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
         return
     deliveries.about(session, delivery.id, event.comment.id)
     if event.action == "deleted":
-        deliveries.purge(session, event.repository.id, event.comment.id)
+        comment, place = event.comment, event.comment.place
+        review = place.review_id if place is not None else None
+        deliveries.purge(session, event.repository.id, comment.id, comment.kind, review)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -139,11 +139,20 @@ def _place(delivery: Delivery) -> tuple[str, datetime]:
         payload = {}
     issue = payload.get("issue") or payload.get("pull_request")
     number = issue.get("number") if isinstance(issue, dict) else None
-    subject = payload.get("comment") or issue
+    subject = payload.get("comment") or payload.get("review") or issue
     at = delivery.received_at
     if isinstance(subject, dict):
         with suppress(ValueError, TypeError, KeyError):
-            at = datetime.fromisoformat(str(subject["updated_at"]))
+            at = datetime.fromisoformat(str(_changed_at(subject, issue, payload.get("action"))))
     if at.tzinfo is None:
         at = delivery.received_at
     return f"{delivery.repository_id}#{number}", at
+
+
+def _changed_at(subject: Mapping[str, Any], issue: Any, action: object) -> object:
+    """When it happened to the subject. A review has no time but that of its submission."""
+    if "submitted_at" not in subject:
+        return subject["updated_at"]
+    if action != "submitted" and isinstance(issue, dict):
+        return subject.get("updated_at") or issue["updated_at"]
+    return subject["submitted_at"]

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from bot import publish
+from bot.context.snapshot import ref
 from bot.dispatch import admission, configuration, inputs
 from bot.dispatch.acceptance import issue_values
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
@@ -67,9 +68,10 @@ class ThreadIntents:
 
     async def _pin(self, act: Act) -> Made:
         comment_id = int(act.payload["comment_id"])
-        comment = await self._client(act.thread).comment(comment_id)
+        thread = act.thread
+        comment = await self._client(thread).said(thread.number, comment_id, pull_request=thread.is_pull_request)
         try:
-            here = comment_of(comment.url, f"{act.thread.owner}/{act.thread.name}", act.thread.number) == comment_id
+            here = comment_of(comment.url, f"{thread.owner}/{thread.name}", thread.number) == ref(comment)
         except UserError:
             here = False
         if not here:
@@ -170,6 +172,8 @@ class ThreadIntents:
                 trigger=_trigger(parent, request, now),
                 issue=issue_values(issue),
                 depth=parent.depth + 1,
+                target_kind=parent.target_kind,
+                reply_to=parent.reply_to,
                 created_at=now,
             )
             run = dispatches.accept(session, dispatch, name, now)
@@ -218,7 +222,7 @@ class ThreadIntents:
         text = str(act.payload.get("request") or "").strip()
         head = f"r{asking.run.number} starts {inline_code(str(act.payload['workflow']))} for {asking.dispatch.actor}:"
 
-        def work(session: Session) -> int | None:
+        def work(session: Session) -> tuple[int, str] | None:
             self._p.speaker.comment(
                 session,
                 session.get_one(Thread, act.thread.id),
@@ -231,12 +235,15 @@ class ThreadIntents:
             row = outbox.find(session, slot)
             if row is not None and row.state is OutboxState.DROPPED:
                 raise Undone(f"its request could not be posted: {row.reason}")
-            return row.posted_id if row is not None and row.state is OutboxState.POSTED else None
+            if row is None or row.posted_id is None or row.state is not OutboxState.POSTED:
+                return None
+            return row.posted_id, row.target_kind
 
         posted = await publish.write(self._p.store, work)
         if posted is None:
             raise Transient("its request is not posted yet", LOOK_EVERY)
-        return await client.comment(posted)
+        number, kind = posted
+        return await (client.review_comment(number) if kind == "review_comment" else client.comment(number))
 
     async def _refused(self, act: Act, asking: _Asking, why: str, reason: str, *, once: str = "") -> Undone:
         """Nobody who was accepted is left without a word: one comment says what was not started."""
@@ -250,7 +257,9 @@ class ThreadIntents:
                 return
             body = note_body(f"r{asking.run.number} wanted to start {name}. It was not started: {why}.")
             thread = session.get_one(Thread, act.thread.id)
-            self._p.speaker.comment(session, thread, slot, purpose="error", body=body)
+            self._p.speaker.comment(
+                session, thread, slot, purpose="error", body=body, target_id=asking.dispatch.reply_to
+            )
 
         await publish.write(self._p.store, work)
         return Undone(reason, {"workflow": act.payload["workflow"]})

@@ -28,16 +28,17 @@ def observe(
         threads.remember(session, thread.id, body_as_comment(event), now)
         return thread
     match event.action:
-        case "created" | "edited":
+        case "created" | "edited" | "submitted":
             mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
             slot = str(mark.slot) if mark and ours else None
-            threads.remember(session, thread.id, comment, now, slot)
+            if not _is_bare(event):
+                threads.remember(session, thread.id, comment, now, slot)
             threads.refresh_pin(session, thread.id, comment.id, comment_to_json(comment))
             if slot:  # a person's edit of our comment confirms it as well
                 outbox.confirm(session, slot, comment.id, comment.url, now)
         case "deleted":
-            pinned = any(pin.comment_id == comment.id for pin in threads.pins(session, thread.id))
-            threads.forget(session, thread.id, comment.id, now)
+            pinned = threads.pinned(session, thread.id, comment.id, comment.kind)
+            threads.forget(session, thread.id, comment.id, now, comment.kind)
             _cancel_asked_by(session, thread, comment, now)
             if pinned:
                 say_index(session, thread, speaker, handle)
@@ -70,13 +71,20 @@ def confirm_own(
     if comment is None:
         return None
     if event.action == "deleted":
-        threads.forget(session, thread.id, comment.id, now)
+        threads.forget(session, thread.id, comment.id, now, comment.kind)
         return None
     mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
-    threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
-    if mark is None or event.action != "created":
+    if not _is_bare(event):
+        threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
+    if mark is None or event.action not in ("created", "submitted"):
         return None
     return outbox.confirm(session, str(mark.slot), comment.id, comment.url, now, gone=gone)
+
+
+def _is_bare(event: Event) -> bool:
+    """Whether it is a review that only holds comments: GitHub makes one of every reply."""
+    comment = event.comment
+    return event.action == "submitted" and comment is not None and not comment.body.strip()
 
 
 def body_as_comment(event: Event) -> Comment:
@@ -89,5 +97,6 @@ def _cancel_asked_by(session: Session, thread: Thread, comment: Comment, now: da
     """A deleted trigger cancels the dispatches that have not started; there is nobody left to answer."""
     for run in dispatches.open_of_thread(session, thread.id):
         dispatch = dispatches.get(session, run.dispatch_id)
-        if dispatch.comment_id == comment.id and dispatch.state is DispatchState.QUEUED:
+        asked_by = (dispatch.target_kind, dispatch.comment_id)
+        if asked_by == (comment.kind, comment.id) and dispatch.state is DispatchState.QUEUED:
             dispatches.cancel(session, run, "the deletion of the comment that asked", now)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
+from bot.context import linked_comment
+from bot.context.pages import Pages
+from bot.context.reviews import read_tail
+from bot.context.snapshot import Ref, order, ref
 from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.commands import Command
 from bot.dispatch.pins import listing, own_pins, say_index
@@ -19,7 +23,6 @@ from bot.store import Session, threads
 from bot.store.tables import Thread
 
 PER_PAGE = 100
-_COMMENT = re.compile(r"issuecomment-(\d+)")
 
 
 async def chosen(command: Command, acceptance: Acceptance, client: RepositoryClient) -> Comment:
@@ -29,7 +32,7 @@ async def chosen(command: Command, acceptance: Acceptance, client: RepositoryCli
     if link:
         return await _linked(link, acceptance, client)
     if command.text.strip():
-        if asking is None:
+        if asking is None or not asking.id:
             raise UserError("pin_refused", "the issue's own text is always shown to agents", "pin a comment instead")
         return asking
     return await _before(acceptance, client)
@@ -37,40 +40,80 @@ async def chosen(command: Command, acceptance: Acceptance, client: RepositoryCli
 
 async def _linked(link: str, acceptance: Acceptance, client: RepositoryClient) -> Comment:
     event = acceptance.event
-    comment_id = comment_of(link, event.repository.full_name, event.issue.number)
+    which = comment_of(link, event.repository.full_name, event.issue.number)
     try:
-        comment = await client.comment(comment_id)
+        comment = await read_comment(client, event.issue.number, which)
     except NotFound:
         raise UserError("pin_refused", "there is no such comment any more", "") from None
     # the address in the link is what somebody typed; the comment's own says where it really stands
-    if comment.url and comment_of(comment.url, event.repository.full_name, event.issue.number) != comment_id:
+    if comment.url and comment_of(comment.url, event.repository.full_name, event.issue.number) != which:
         raise UserError("pin_refused", "that comment stands in another thread", "pin it there")
+    if not comment.body.strip():
+        raise UserError("pin_refused", "that review has no text of its own", "pin one of its comments")
     return comment
 
 
-def comment_of(link: str, full_name: str, number: int) -> int:
-    """The comment's id in a link to a comment of this thread. Raises `UserError` for any other link."""
+async def read_comment(client: RepositoryClient, number: int, which: Ref) -> Comment:
+    """A comment, a review or a review comment as it is now. Raises what the client raises."""
+    kind, comment_id = which
+    match kind:
+        case "comment":
+            return await client.comment(comment_id)
+        case "review_comment":
+            return await client.review_comment(comment_id)
+        case "review":
+            return await client.review(number, comment_id)
+
+
+def comment_of(link: str, full_name: str, number: int) -> Ref:
+    """What a link to a comment, review or review comment of this thread names. Raises `UserError` for any other."""
     parts = urlsplit(link)
-    found = _COMMENT.fullmatch(parts.fragment)
+    found = linked_comment(f"#{parts.fragment}")
     if found is None:
         raise UserError("pin_refused", "that is no link to a comment", "use the comment's own *Copy link*")
     path = parts.path.casefold().rstrip("/")
     if path not in {f"/{full_name}/{kind}/{number}".casefold() for kind in ("issues", "pull")}:
         raise UserError("pin_refused", "that comment stands in another thread", "pin it there")
-    return int(found[1])
+    return found
 
 
 async def _before(acceptance: Acceptance, client: RepositoryClient) -> Comment:
+    """The comment before the one that asks: in its own review thread, else in the conversation."""
     event = acceptance.event
-    asking = event.comment
-    page = max(1, -(-event.issue.comment_count // PER_PAGE))
+    asking, count = event.comment, event.issue.comment_count
+    if asking is not None and asking.place is not None:
+        if (found := await _before_in_thread(client, event.issue.number, asking, asking.place.root_id)) is not None:
+            return found
+        asking = None
+    elif asking is not None and asking.kind == "review":
+        # a review's payload does not count the conversation
+        count = (await client.issue(event.issue.number)).comment_count
+    page = max(1, -(-count // PER_PAGE))
     while asking is not None and page >= 1:
-        found = await client.comments(event.issue.number, page=page, per_page=PER_PAGE)
-        earlier = [c for c in found.items if (c.created_at, c.id) < (asking.created_at, asking.id) and not c.minimized]
+        read = await client.comments(event.issue.number, page=page, per_page=PER_PAGE)
+        earlier = [one for one in read.items if _precedes(one, asking) and not one.minimized]
         if earlier:
-            return max(earlier, key=lambda c: (c.created_at, c.id))
-        page = page - 1 if page <= found.last else found.last
+            return max(earlier, key=order)
+        page = page - 1 if page <= read.last else read.last
     raise UserError("pin_refused", "there is no comment before yours", "link the one you mean, or write `pin <text>`")
+
+
+async def _before_in_thread(client: RepositoryClient, number: int, asking: Comment, root_id: int) -> Comment | None:
+    pages = Pages()
+    await read_tail(pages, lambda page: client.review_comments_page(number, page), lambda: False)
+    known = [one for one in pages.comments.values() if one.place is not None and one.place.root_id == root_id]
+    earlier = [one for one in known if _precedes(one, asking)]
+    if not earlier and root_id != asking.id:
+        with suppress(NotFound):
+            return await client.review_comment(root_id)
+    return max(earlier, key=order, default=None)
+
+
+def _precedes(comment: Comment, asking: Comment) -> bool:
+    same = comment.kind == asking.kind
+    return comment.created_at < asking.created_at or (
+        comment.created_at == asking.created_at and (not same or comment.id < asking.id)
+    )
 
 
 def pin(
@@ -101,11 +144,11 @@ def unpin(session: Session, thread: Thread, command: Command, handle: str, speak
         number = int(command.params["number"])
         if not 1 <= number <= len(own):
             raise UserError("unpin_refused", f"there is no pin {number} here", "`pins` lists them")
-        comment_id = own[number - 1].comment.id
+        kind, comment_id = ref(own[number - 1].comment)
     else:
         full_name = f"{thread.owner}/{thread.name}"
-        comment_id = comment_of(command.params["link"], full_name, thread.number)
-    if not threads.unpin(session, thread.id, comment_id):
+        kind, comment_id = comment_of(command.params["link"], full_name, thread.number)
+    if not threads.unpin(session, thread.id, comment_id, kind=kind):
         native = any(row.native and row.comment_id == comment_id for row in threads.pins(session, thread.id))
         if native:
             raise UserError("unpin_refused", "that comment is pinned by GitHub's own *Pin comment*", "unpin it there")

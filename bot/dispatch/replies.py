@@ -54,7 +54,8 @@ class Replies:
 
     def say(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
         """Answer a built-in in the thread."""
-        self.speaker.comment(session, thread, acceptance.slot(asked, "command"), purpose="command", body=body)
+        slot = acceptance.slot(asked, "command")
+        self.speaker.comment(session, thread, slot, purpose="command", body=body, target_id=acceptance.reply_to)
 
 
 #: Gets a built-in's act: GitHub is asked here, the act itself is rows only. Raises `UserError` for what cannot be done.

@@ -49,7 +49,11 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
     """An answer by a tick; any other change of a comment that asks is undone, and nothing is inferred from it."""
     event, parts = occasion.event, occasion.parts
     comment = event.comment
-    if event.name != "issue_comment" or event.action not in ("edited", "deleted") or comment is None:
+    if (
+        event.subject not in ("comment", "review_comment")
+        or event.action not in ("edited", "deleted")
+        or comment is None
+    ):
         return None
     if not parts.identities.mine(comment):
         return None

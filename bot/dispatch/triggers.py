@@ -10,6 +10,7 @@ from bot.dispatch.cause import Cause, caused
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
+from bot.dispatch.review_loop import TRIGGER, opener
 from bot.model.role import Role
 from bot.store import Session, dispatches
 from bot.store.tables import Delivery, Thread
@@ -26,7 +27,8 @@ async def hear_event(occasion: Occasion) -> Heard | None:
     """
     event = occasion.event
     cause = caused(event)
-    if cause is None:
+    if cause is None or (cause.name == TRIGGER and await opener(occasion) is not None):
+        # reviews of a pull request of ours are a matter of the review loop
         return None
     usable = (await occasion.configured()).configuration
     if usable is None:

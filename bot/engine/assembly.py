@@ -22,15 +22,16 @@ from bot.context import (
     result_rules,
     select,
 )
-from bot.engine.attachments import asking_comment
+from bot.engine.attachments import asking_comment, asking_kind
 from bot.engine.delivered import Delivered
 from bot.engine.grant import names_secret
 from bot.engine.projection import RUN_FILE
 from bot.engine.run_inputs import secret_names
 from bot.engine.step_inputs import Environment, wanted_inputs
+from bot.model.codec import review_places
 from bot.model.context import Context
 from bot.model.role import Role
-from bot.model.thread import Account
+from bot.model.thread import Account, ReviewPlace
 from bot.runners import Call, Limits, Runners, prompt_bound
 from bot.steps import classification_schema, classification_task
 from bot.store.runs import RunRows
@@ -111,6 +112,7 @@ async def assemble_step(
         ),
         snapshot=snapshot,
         selection=select(snapshot, policy, roles),
+        places=_places(rows, snapshot),
         inputs=inputs,
         request=_request(rows),
         task=task,
@@ -216,13 +218,21 @@ def _named(step: AskingStep | RunStep | CodeStep, configuration: Configuration) 
     return names
 
 
+def _places(rows: RunRows, snapshot: ThreadSnapshot) -> list[ReviewPlace]:
+    """Where the request stands in a pull request's changes: one place, or all those of the review that asked."""
+    if (of_review := review_places(rows.dispatch.trigger)) and not rows.dispatch.depth:
+        return of_review
+    return [] if snapshot.place is None else [snapshot.place]
+
+
 def _request(rows: RunRows) -> Request:
     dispatch = rows.dispatch
     name, comment = dispatch.trigger.get("name"), asking_comment(rows)
     event = comment is None and name in EVENTS and name != OPENED
     if dispatch.depth and not event:  # a model wrote it
         return Request(dispatch.request, f"a run that {dispatch.actor} started", "untrusted")
-    what = "issue body" if comment is None else f"comment {comment}"
+    kind = asking_kind(rows).replace("_", " ")
+    what = "issue body" if comment is None else f"{kind} {comment}"
     what = f"trigger {name}" if event else what
     # a retry has the words of another; the role is then the lesser of both
     author = dispatch.trigger.get("actor") or dispatch.actor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
@@ -16,11 +18,12 @@ from bot.context import (
     fence_value,
     select,
 )
+from bot.context.snapshot import order
 from bot.engine.assembly import RoleOf
 from bot.errors import NotFound
 from bot.github import RepositoryClient
 from bot.model.role import Role
-from bot.model.thread import Comment
+from bot.model.thread import Comment, Issue
 from bot.steps.tools import CommentPage
 
 #: the most that GitHub gives a page
@@ -64,16 +67,17 @@ class ThreadComments:
             before = window.comments[0].message.id if window.comments else anchor.comment_id
         if before is None:
             return CommentPage("", 0, None)
-        position, comment = await self._position(before, shown.issue.comment_count)
+        position, comment = await self._placed(before, shown.issue)
         if comment is None:
             return CommentPage("There is no such comment in this thread.", 0, None)
-        found = await self._read(Anchor(comment.id, comment.created_at, anchor.arrived), count, position)
+        found = await self._read(Anchor(comment.id, comment.created_at, anchor.arrived, comment.kind), count, position)
         selection = await self._selected(found, replace(self._policy, count=count))
         # comments further back are not looked at, so that whoever writes much costs little, and hides nothing
-        looked = [message.id for message in found.messages if message.out != "beyond window"]
+        looked = [message for message in found.messages if message.out != "beyond window"]
         more = not found.complete or len(looked) < len(found.messages)
         if not selection.comments:
-            return CommentPage("", 0, looked[0] if more and looked and looked[0] < before else None)
+            older = looked[0].id if more and looked and order(looked[0]) < order(comment) else None
+            return CommentPage("", 0, older)
         text = fence_value(self._nonce_key, "comments", "thread", "untrusted", comments_text(selection).text)
         oldest = selection.comments[0].message.id
         older = oldest if len(selection.comments) == count or more else None
@@ -83,12 +87,12 @@ class ThreadComments:
         """Why a comment cannot be pinned or unpinned by a tool; empty if it can."""
         if what == "unpin":
             return "" if comment_id in await self._pinned() else "that comment is not pinned by the bot"
+        issue = (await self._thread()).issue
         try:
-            comment = await self._client.comment(comment_id)
+            comment = await self._client.said(self._number, comment_id, pull_request=issue.is_pull_request)
         except NotFound:
             return "there is no such comment"
-        _, here = await self._position(comment_id, (await self._thread()).issue.comment_count)
-        if here is None:
+        if not await self._stands_here(comment, issue.comment_count):
             return "that comment stands in another thread"
         if not (await self._role_of(comment.author)).at_least(self._least):
             return f"its author's role is below `{self._least}`, so a tool cannot pin it"
@@ -99,6 +103,35 @@ class ThreadComments:
         while needed := authors_needed(snapshot, policy, roles):
             roles |= {account.id: await self._role_of(account) for account in needed}
         return select(snapshot, policy, roles)
+
+    async def _placed(self, comment_id: int, issue: Issue) -> tuple[int, Comment | None]:
+        """How many comments of the conversation stand up to what has this number, and itself; None: not in here."""
+        position, comment = await self._position(comment_id, issue.comment_count)
+        if comment is not None or not issue.is_pull_request:
+            return position, comment
+        with suppress(NotFound):
+            comment = await self._client.said(self._number, comment_id, pull_request=True)
+        if comment is None or not await self._stands_here(comment, issue.comment_count):
+            return 0, None
+        at = comment.created_at
+        return await self._count(issue.comment_count, lambda one: one.created_at <= at), comment
+
+    async def _count(self, total: int, precedes: Callable[[Comment], bool]) -> int:
+        """How many comments of the conversation stand before something else; found by halving as well."""
+        low, high = 0, max(0, -(-total // PER_PAGE))
+        while low < high:
+            middle = (low + high + 1) // 2
+            items = await self._at(middle)
+            if items and precedes(items[0]):
+                low = middle
+            else:
+                high = middle - 1
+        return 0 if low == 0 else (low - 1) * PER_PAGE + sum(map(precedes, await self._at(low)))
+
+    async def _stands_here(self, comment: Comment, total: int) -> bool:
+        if comment.kind != "comment":
+            return re.search(rf"/pull/{self._number}#", comment.url) is not None
+        return (await self._position(comment.id, total))[1] is not None
 
     async def _position(self, comment_id: int, total: int) -> tuple[int, Comment | None]:
         """How many comments stand up to this one, and itself; None where it is not among them.

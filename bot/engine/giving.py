@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.engine.attachments import asking_comment, fetcher
+from bot.engine.attachments import asking_comment, asking_kind, fetcher
 from bot.engine.commit import Performed, keep_inputs
 from bot.engine.graph import End
 from bot.engine.rendering import rendering
@@ -26,7 +26,7 @@ from bot.workflows import Configuration
 from bot.workflows.step import UsesStep
 from bot.workspace import Workspace
 from bot.workspace.files import Unreadable
-from bot.workspace.staging import stage
+from bot.workspace.staging import Fetch, stage
 
 
 class Giving:
@@ -49,7 +49,7 @@ class Giving:
                 declared,
                 rows.dispatch.inputs,
                 checkout=lambda: self._checkout(rows, client),
-                fetch=fetcher(client, asking_comment(rows), rows.thread.number),
+                fetch=_fetcher(client, rows),
             )
         except UserError as error:
             return End(RunState.FAILED, None, f"{error.code}: {error.message}", error.hint)
@@ -78,7 +78,7 @@ class Giving:
             values,
             used,
             checkout=lambda: self._checkout(rows, client, begun),
-            fetch=fetcher(client, asking_comment(rows), rows.thread.number),
+            fetch=_fetcher(client, rows),
         )
         return Performed(outcome, given=files)
 
@@ -114,3 +114,8 @@ class Giving:
 
     async def _content(self, digest: str) -> bytes:
         return await self._t.store.read(lambda session: snapshots.get_blob(session, digest))
+
+
+def _fetcher(client: RepositoryClient, rows: RunRows) -> Fetch:
+    """Reads attachments of what asked for the run."""
+    return fetcher(client, asking_comment(rows), rows.thread.number, asking_kind(rows))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
 from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, pinned, read_thread, stored
+from bot.context.snapshot import Kind, Ref, ref
 from bot.engine.assembly import RoleOf
 from bot.engine.commit import Terms, keep_thread
 from bot.engine.roles import Roles
@@ -56,6 +58,7 @@ class Reading:
         handles = terms.configuration.bot.mention or (self._t.handle(),)
         return await read_thread(
             client,
+            reviews=client,
             number=rows.thread.number,
             anchor=before or anchor,
             window=count,
@@ -66,21 +69,27 @@ class Reading:
             is_command_only=lambda text: self._t.command_only(text, handles),
         )
 
-    def _ours(self, comment: Comment, rows: RunRows, purposes: Mapping[int, str]) -> Slot | str | None:
+    def _ours(self, comment: Comment, rows: RunRows, purposes: Mapping[Ref, str]) -> Slot | str | None:
         """The slot of a comment of ours; its purpose alone where the marker is gone; None for everybody else's."""
         if not self._t.mine(comment):
             return None
         mark = self._t.marker.find(comment.body, repository_id=rows.thread.repository_id, thread=rows.thread.number)
-        return mark.slot if mark else purposes.get(comment.id, "other")
+        # the comments of a review of ours carry no marker
+        bare = "finding" if comment.kind == "review_comment" else "other"
+        return mark.slot if mark else purposes.get(ref(comment), bare)
 
 
-def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion], list[PinnedComment], dict[int, str]]:
+def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion], list[PinnedComment], dict[Ref, str]]:
     """What the store holds of the thread: the anchor, every text, every pin, our comments' purposes."""
     dispatch, thread = rows.dispatch, rows.thread
     arrived = deliveries.received_at(session, dispatch.delivery_id)
     purposes = outbox.by_posted(session, thread.id)
     at = datetime.fromisoformat(dispatch.trigger["at"])
-    # what a run has started sees the thread as it was then, the comment at the root of the chain among the others
-    anchor = Anchor(None, at, dispatch.created_at) if dispatch.depth else Anchor(dispatch.comment_id, at, arrived)
+    root, kind = dispatch.reply_to, cast("Kind", dispatch.target_kind)
+    if dispatch.depth:
+        # what a run has started sees the thread as it was then, the comment at the root of the chain among the others
+        anchor = Anchor(None, at, dispatch.created_at, root_id=root)
+    else:
+        anchor = Anchor(dispatch.comment_id, at, arrived, kind, root)
     versions = [stored(row, purposes) for row in threads.versions(session, thread.id)]
     return anchor, versions, [pinned(row) for row in threads.pins(session, thread.id)], purposes

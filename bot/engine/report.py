@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.engine.graph import End
+from bot.model.codec import review_links
 from bot.model.context import Manifest
 from bot.model.outcome import Intent
 from bot.model.slot import Slot
@@ -110,8 +111,15 @@ class Reporter:
         if reacts and end.state is not RunState.CANCELLED and bot.publish.progress != "none":
             content = "rocket" if end.state is RunState.SUCCEEDED else "confused"
             slot = Slot(f"run/{rows.run.id}", f"reaction-{content}")
+            dispatch = rows.dispatch
             self._speaker.reaction(
-                session, rows.thread, slot, content=content, target_id=rows.dispatch.comment_id, run=rows.run
+                session,
+                rows.thread,
+                slot,
+                content=content,
+                target_id=dispatch.comment_id,
+                target_kind=dispatch.target_kind,
+                run=rows.run,
             )
 
     def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, handle: str) -> None:
@@ -264,6 +272,7 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
+        threads=() if rows.dispatch.reply_to is not None else review_links(rows.dispatch.trigger),
     )
 
 

@@ -108,19 +108,25 @@ class PullReading:
         return await self._channel.wire.download(address, hosts=hosts, kind="log_file", keep=keep)
 
     async def attachment(
-        self, url: str, *, keep: int, comment_id: int | None = None, number: int | None = None
+        self, url: str, *, keep: int, comment_id: int | None = None, number: int | None = None, kind: str = "comment"
     ) -> Download:
         """A file that somebody attached to a comment: from GitHub's own hosts, without credentials.
 
         In a private repository only the address in the rendered comment opens it; `comment_id` names the comment,
-        without one `number` the thread whose own body it is.
+        without one `number` the thread whose own body it is. `kind` is what `comment_id` names: `comment`, `review` (of
+        the pull request `number`) or `review_comment`.
         """
         wire = self._channel.wire
         address = wire.base_url.join(url)
         if (comment_id or number) is not None and self._channel.repository.private:
             headers = {"Accept": "application/vnd.github.full+json"}
-            path = f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
-            kind = "issue" if comment_id is None else "comment"
+            path = {
+                "comment": f"/issues/comments/{comment_id}",
+                "review": f"/pulls/{number}/reviews/{comment_id}",
+                "review_comment": f"/pulls/comments/{comment_id}",
+            }[kind]
+            if comment_id is None:
+                path, kind = f"/issues/{number}", "issue"
             response = await self._channel.get(path, kind=kind, headers=headers)
             html = read(response, lambda body: str(body.get("body_html") or ""))
             address = wire.base_url.join(_signed(html, url) or url)

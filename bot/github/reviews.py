@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from bot.errors import NotFound
 from bot.github import parse, queries
 from bot.github.channel import Channel, last_page, read, rows
 from bot.github.tokens import Purpose
@@ -74,6 +75,32 @@ class ReviewTalk:
         """One review comment as it is now."""
         path = f"/pulls/comments/{comment_id}"
         return read(await self._channel.get(path, kind="review_comment", purposes=_PULL), _comment)
+
+    async def review(self, number: int, review_id: int) -> Comment:
+        """One review as it is now.
+
+        Source: https://docs.github.com/en/rest/pulls/reviews#get-a-review-for-a-pull-request
+        """
+        path = f"/pulls/{number}/reviews/{review_id}"
+        response = await self._channel.get(path, kind="review", purposes=_PULL)
+        return read(response, lambda data: parse.comment(data, "review"))
+
+    async def said(self, number: int, comment_id: int, *, pull_request: bool) -> Comment:
+        """The comment of that number; on a pull request, where there is none, the review comment or the review.
+
+        Raises NotFound where there is nothing of the number. Where it stands, its address tells.
+        """
+        try:
+            # GitHub counts each sort for itself, so that one number may name several; people mean comments
+            path = f"/issues/comments/{comment_id}"
+            return read(await self._channel.get(path, kind="comment"), parse.comment)
+        except NotFound:
+            if not pull_request:
+                raise
+        try:
+            return await self.review_comment(comment_id)
+        except NotFound:
+            return await self.review(number, comment_id)
 
     async def review_comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
         """The review comments that were written or changed at `since` or later, oldest first, a thousand at most."""

@@ -1,13 +1,15 @@
-"""Comments as JSON in rows, and back."""
+"""Comments, and the places of review comments, as JSON in rows, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from bot.model.thread import Comment
+from bot.model.thread import Comment, ReviewPlace
 
 
 def comment_to_json(comment: Comment) -> dict[str, Any]:
@@ -19,6 +21,28 @@ def comment_to_json(comment: Comment) -> dict[str, Any]:
 def comment_from_json(value: dict[str, Any]) -> Comment:
     """Raises pydantic's ValidationError on anything that `comment_to_json` did not write."""
     return _adapter().validate_python(value)
+
+
+#: where a dispatch keeps, beside the values of the namespace `trigger`, the places that a review is about
+_PLACES = "review_threads"
+
+
+def places_to_json(comments: Sequence[Comment]) -> dict[str, Any]:
+    """What a dispatch keeps of the review comments that led to it: the place and the address of each."""
+    return {_PLACES: [{"url": one.url, **asdict(one.place)} for one in comments if one.place is not None]}
+
+
+def review_places(trigger: Mapping[str, Any]) -> list[ReviewPlace]:
+    """The places that `places_to_json` has kept; empty where a dispatch came from no review."""
+    return [
+        ReviewPlace(**{key: value for key, value in kept.items() if key != "url"}) for kept in trigger.get(_PLACES, ())
+    ]
+
+
+def review_links(trigger: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The same as names and addresses: `src/a.py:12` and where it is discussed."""
+    places = review_places(trigger)
+    return [(place.where, str(kept["url"])) for place, kept in zip(places, trigger.get(_PLACES, ()), strict=True)]
 
 
 @cache

@@ -35,12 +35,16 @@ class CommentRecord(_Record):
     created_at: str
     updated_at: str
     bytes: int
-    #: `included`, `pinned`, `request`, or the reason it was left out (`beyond window`, `below trust`, `minimised`, …)
+    #: `included`, `pinned`, `request`, `thread` (in the review thread asked about), or the reason it was left out
+    #: (`beyond window`, `below trust`, `minimised`, …)
     fate: str
     removed: tuple[str, ...] = ()
     url: str = ""
     #: what a reader of the manifest should know besides: edited since, pinned by whom
     note: str = ""
+    #: `comment`, `review`, `review_comment`; of the last where it stands, as `src/a.py:12`
+    kind: str = "comment"
+    place: str = ""
 
 
 class InputRecord(_Record):
@@ -90,7 +94,7 @@ class Manifest(_Record):
 
     @property
     def comments_seen(self) -> int:
-        return sum(c.fate == "included" for c in self.comments)
+        return sum(c.fate in ("included", "thread") for c in self.comments)
 
     @property
     def pins_seen(self) -> int:

@@ -16,6 +16,8 @@ HANDLED: Mapping[str, frozenset[str]] = {
         {"opened", "edited", "deleted", "transferred", "closed", "reopened", "labeled", "unlabeled"}
         | {"locked", "unlocked"}
     ),
+    "pull_request_review": frozenset({"submitted", "edited", "dismissed"}),
+    "pull_request_review_comment": frozenset({"created", "edited", "deleted"}),
     "pull_request": frozenset({"opened", "edited", "closed", "reopened", "labeled", "synchronize", "ready_for_review"}),
     # what a `wait` step may wait for besides, and what failed checks start
     "check_run": frozenset({"completed"}),

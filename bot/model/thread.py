@@ -59,6 +59,11 @@ class ReviewPlace:
     root_id: int
     review_id: int | None = None
 
+    @property
+    def where(self) -> str:
+        """`src/a.py:12`; the file alone for a comment on all of it."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
 
 @dataclass(frozen=True, slots=True)
 class Comment:

@@ -24,6 +24,7 @@ from bot.publish.gate_comment import Standing, say_gate, say_reminder, standing
 from bot.publish.hooks import Hooks, Target
 from bot.publish.marker import Mark, Marker
 from bot.publish.pace import Pace
+from bot.publish.payload import closed
 from bot.publish.performer import UNSURE, Act, Made, Performer, Undone
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
@@ -60,6 +61,7 @@ __all__ = [
     "Undone",
     "bound_to",
     "cancelled_body",
+    "closed",
     "closed_status_body",
     "configuration_body",
     "failure_body",

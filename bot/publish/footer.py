@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.model.context import Manifest
 from bot.model.outcome import Usage
 
+#: review threads that are named before the rest is counted
+_MOST_THREADS = 10
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#!|~])")
 
 
@@ -46,6 +49,8 @@ class Footer:
     seconds: float | None = None
     usage: Usage | None = None
     saw: Saw | None = None
+    #: names and addresses of the review threads that it answers elsewhere than in them
+    threads: Sequence[tuple[str, str]] = ()
 
     @property
     def link(self) -> str:
@@ -62,7 +67,15 @@ class Footer:
             pieces.append(dollars(self.usage.cost))
         if self.saw is not None:
             pieces.append(str(self.saw))
+        if self.threads:
+            pieces.append(f"on {_listed(self.threads)}")
         return f"<sub>{' · '.join(piece for piece in pieces if piece)}</sub>"
+
+
+def _listed(threads: Sequence[tuple[str, str]]) -> str:
+    named = [f"[{plain(name)}]({url})" if url else plain(name) for name, url in threads[:_MOST_THREADS]]
+    more = len(threads) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def plain(text: str) -> str:

@@ -65,7 +65,7 @@ class Payload:
         outside = payload.get("outside", ())
         pieces = [str(payload.get("body") or "").strip()]
         if outside:
-            pieces[0] = _closed(pieces[0])
+            pieces[0] = closed(pieces[0])
             pieces += [OUTSIDE, *(_outside(one) for one in outside)]
         return {
             "head_sha": payload["head_sha"],
@@ -80,7 +80,7 @@ class Payload:
     def _pull_request(self, payload: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
         policy = Policy(redactor, mentions=self.mentions, every_mention=self.every_mention, closes=self.closes)
         title = policy.apply(str(payload["title"]), Sink.TITLE)
-        body = self._markdown(_closed(str(payload.get("body") or "").strip()), redactor)
+        body = self._markdown(closed(str(payload.get("body") or "").strip()), redactor)
         if issue := payload.get("closes"):
             # behind the cut of a long body
             body = f"{body}\n\nCloses #{int(issue)}".strip()
@@ -143,7 +143,7 @@ def _with_suggestion(one: Mapping[str, Any]) -> str:
         return body
     # one that is cut would be taken all the same
     language = "suggestion" if len(body) + len(str(suggestion)) < CHARACTERS // 2 else ""
-    return f"{_closed(body)}\n\n{suggested(str(suggestion), language)}"
+    return f"{closed(body)}\n\n{suggested(str(suggestion), language)}"
 
 
 def suggested(code: str, language: str) -> str:
@@ -159,12 +159,12 @@ def _outside(one: Mapping[str, Any]) -> str:
     place = f"{one['path']}:{one['line']}" if one.get("line") else str(one["path"])
     head = f"[{inline_code(place)}]({one['url']})" if one.get("url") else inline_code(place)
     body = str(one["body"]).strip()
-    text = f"**{head}**\n\n{_closed(body)}"
+    text = f"**{head}**\n\n{closed(body)}"
     suggestion = one.get("suggestion")
     return text if suggestion is None else f"{text}\n\n{suggested(str(suggestion), '')}"
 
 
-def _closed(text: str) -> str:
+def closed(text: str) -> str:
     """`text` with what it left open closed, so that what follows stands by itself."""
     try:
         return text + closing(text)

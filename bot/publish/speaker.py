@@ -18,7 +18,7 @@ from bot.publish.payload import Payload
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
 from bot.store import Session, outbox
-from bot.store.tables import Outbox, Run, Thread
+from bot.store.tables import Dispatch, Outbox, Run, Thread
 
 MAX_PARTS = 3
 #: characters of a title; GitHub refuses longer ones
@@ -50,8 +50,8 @@ class Speaker:
     ) -> None:
         """Make sure that `slot` says `body`. `mentions` may be notified; `rest` ends a text that is too long.
 
-        `target_id` is the review comment that it replies to, None for the conversation. It is said, or said anew,
-        at `not_before` at the earliest.
+        `target_id` is the review comment that it replies to, None for the conversation. Whatever is said with a `run`
+        is said where its dispatch was asked for. It is said, or said anew, at `not_before` at the earliest.
         """
         draft = Draft(body, mentions=tuple(mentions), every_mention=every_mention, max_parts=max_parts, rest=rest)
         self._parts(session, thread, slot, draft, purpose, run, target_id=target_id, not_before=not_before)
@@ -104,6 +104,8 @@ class Speaker:
         target_id: int | None = None,
         not_before: datetime | None = None,
     ) -> list[Outbox]:
+        if target_id is None and run is not None:
+            target_id = session.get_one(Dispatch, run.dispatch_id).reply_to
         return [
             outbox.ensure(
                 session,

@@ -9,13 +9,20 @@ from typing import Any, Literal
 
 from sqlalchemy import Insert, func, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, col, or_, select
+from sqlmodel import Session, SQLModel, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
 from bot.store.database import ring
 from bot.store.tables import Delivery, Dispatch
+
+#: the webhook event whose bodies hold the text of a comment, by what sort of comment it is
+_TOLD_BY = {
+    "comment": "issue_comment",
+    "review": "pull_request_review",
+    "review_comment": "pull_request_review_comment",
+}
 
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
@@ -85,13 +92,20 @@ def about(session: Session, delivery_id: str, comment_id: int) -> None:
     session.execute(update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id))
 
 
-def purge(session: Session, repository_id: int, comment_id: int) -> None:
-    """A comment was deleted: no settled delivery about it keeps its text, nor does a dispatch that has ended."""
+def purge(
+    session: Session, repository_id: int, comment_id: int, kind: str = "comment", review_id: int | None = None
+) -> None:
+    """A comment was deleted: no settled delivery about it keeps its text, nor does a dispatch that has ended.
+
+    `kind` is what was deleted: a comment, or a review comment, which may have the same number. `review_id` is the
+    review that a review comment came with: a dispatch that the review led to holds its comments' texts.
+    """
     session.execute(
         update(Delivery)
         .where(
             col(Delivery.repository_id) == repository_id,
             col(Delivery.comment_id) == comment_id,
+            col(Delivery.event) == _TOLD_BY[kind],
             col(Delivery.state) != DeliveryState.NEW,
         )
         .values(body=b"")
@@ -102,9 +116,10 @@ def purge(session: Session, repository_id: int, comment_id: int) -> None:
         .join(Delivery, col(Delivery.id) == col(Dispatch.delivery_id))
         .where(
             Delivery.repository_id == repository_id,
-            # a retry has the words of the comment that asked at first
             or_(
-                col(Dispatch.comment_id) == comment_id,
+                and_(Dispatch.comment_id == comment_id, Dispatch.target_kind == kind),
+                and_(Dispatch.comment_id == review_id, Dispatch.target_kind == "review"),
+                # a retry has the words of what asked at first, and asks from elsewhere
                 col(Dispatch.trigger)["comment_id"].as_integer() == comment_id,
             ),
             col(Dispatch.state).in_(ended),

@@ -97,6 +97,16 @@ def get(session: Session, dispatch_id: str) -> Dispatch:
     return session.get_one(Dispatch, dispatch_id)
 
 
+def of_review(session: Session, thread_id: str, review_id: int) -> list[Dispatch]:
+    """What a review and its comments have asked for, in order."""
+    rows = session.exec(
+        select(Dispatch)
+        .where(Dispatch.thread_id == thread_id, col(Dispatch.target_kind).in_(["review", "review_comment"]))
+        .order_by(col(Dispatch.sequence))
+    )
+    return [row for row in rows if row.depth == 0 and row.trigger.get("review_id") == review_id]
+
+
 def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:
     """The thread's newest runs, newest first."""
     return session.exec(

@@ -16,6 +16,7 @@ from bot.model.state import OutboxState, follow
 from bot.store import posts
 from bot.store.database import ring
 from bot.store.tables import Outbox, Thread
+from bot.store.threads import Kind
 from bot.store.turn import turn
 
 #: what goes first when several are due
@@ -349,14 +350,18 @@ def next_due(session: Session, after: datetime) -> datetime | None:
     ).one()
 
 
-def by_posted(session: Session, thread_id: str) -> dict[int, str]:
-    """Purposes of our comments on the thread by GitHub's comment id."""
+def by_posted(session: Session, thread_id: str) -> dict[tuple[Kind, int], str]:
+    """Purposes of our comments on the thread, by what sort of comment each is and GitHub's number of it."""
     rows = session.exec(
-        select(Outbox.posted_id, Outbox.purpose).where(
+        select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
             Outbox.thread_id == thread_id, Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
         )
     ).all()
-    return {posted: purpose for posted, purpose in rows if posted is not None}
+    return {
+        ("comment" if target is None else "review_comment", posted): purpose
+        for target, posted, purpose in rows
+        if posted is not None
+    }
 
 
 def run_of(session: Session, comment_id: int) -> str | None:
@@ -368,3 +373,19 @@ def of_run(session: Session, run_id: str, purposes: Collection[str]) -> list[Out
     """What a run says for these purposes, in the order it was put here."""
     query = select(Outbox).where(Outbox.run_id == run_id, col(Outbox.purpose).in_(purposes)).order_by(col(Outbox.id))
     return list(session.exec(query))
+
+
+def opened_by(session: Session, repository_id: int, number: int) -> str | None:
+    """The newest run whose pull request has this number; None where no run of ours opened or updated it."""
+    return session.exec(
+        select(Outbox.run_id)
+        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
+        .where(
+            Thread.repository_id == repository_id,
+            Outbox.action == "pull_request",
+            Outbox.state == OutboxState.POSTED,
+            Outbox.posted_id == number,
+        )
+        .order_by(col(Outbox.id).desc())
+        .limit(1)
+    ).first()

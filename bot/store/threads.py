@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
@@ -12,6 +13,8 @@ from bot.model.ident import digest, new_id
 from bot.model.thread import Comment, Issue, Repository
 from bot.store.deliveries import insert_or_ignore
 from bot.store.tables import CommentVersion, Pin, Thread
+
+Kind = Literal["comment", "review", "review_comment"]
 
 
 def ensure(session: Session, repository: Repository, issue: Issue, installation_id: int) -> Thread:
@@ -64,19 +67,29 @@ def remember(session: Session, thread_id: str, comment: Comment, seen: datetime,
             "seen_at": seen,
             "minimized": comment.minimized,
             "app_id": comment.app_id,
+            "kind": comment.kind,
+            "place": asdict(comment.place) if comment.place is not None else None,
             "slot": slot,
         },
     )
 
 
-def forget(session: Session, thread_id: str, comment_id: int, when: datetime) -> None:
-    """A comment was deleted: its texts are purged at once, the fact stays; its pins go."""
+def forget(session: Session, thread_id: str, comment_id: int, when: datetime, kind: Kind = "comment") -> None:
+    """A comment was deleted: its texts are purged at once, the fact stays; its pins go.
+
+    `kind` tells it from a review or a review comment of the same number: GitHub counts each sort for itself.
+    """
     session.execute(
         update(CommentVersion)
-        .where(col(CommentVersion.thread_id) == thread_id, col(CommentVersion.comment_id) == comment_id)
+        .where(
+            col(CommentVersion.thread_id) == thread_id,
+            col(CommentVersion.comment_id) == comment_id,
+            col(CommentVersion.kind) == kind,
+        )
         .values(body="", deleted_at=when)
     )
-    session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
+    if pinned(session, thread_id, comment_id, kind):
+        session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
 
 
 def is_deleted(session: Session, thread_id: str, comment_id: int) -> bool:
@@ -103,6 +116,12 @@ def versions(session: Session, thread_id: str) -> list[CommentVersion]:
 def pins(session: Session, thread_id: str) -> list[Pin]:
     """The thread's pins in the order they are numbered for people: by comment, oldest first."""
     return list(session.exec(select(Pin).where(Pin.thread_id == thread_id).order_by(col(Pin.comment_id))))
+
+
+def pinned(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> bool:
+    """Whether a comment of that kind is pinned, in whichever way."""
+    rows = session.exec(select(Pin).where(Pin.thread_id == thread_id, Pin.comment_id == comment_id))
+    return any(row.comment.get("kind", "comment") == kind for row in rows)
 
 
 def pin(
@@ -137,13 +156,17 @@ def pin(
 
 def refresh_pin(session: Session, thread_id: str, comment_id: int, comment: dict[str, Any]) -> None:
     """A pinned comment was edited: later steps see its current text."""
+    if not pinned(session, thread_id, comment_id, comment.get("kind", "comment")):
+        return
     session.execute(
         update(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id).values(comment=comment)
     )
 
 
-def unpin(session: Session, thread_id: str, comment_id: int, *, native: bool = False) -> bool:
-    """Take a pin away; False if there is none."""
+def unpin(session: Session, thread_id: str, comment_id: int, *, native: bool = False, kind: Kind | None = None) -> bool:
+    """Take a pin away; False if there is none. `kind` where it is known what of that number is meant."""
+    if kind is not None and not pinned(session, thread_id, comment_id, kind):
+        return False
     done = session.connection().execute(
         delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id, col(Pin.native) == native)
     )

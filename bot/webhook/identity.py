@@ -75,7 +75,8 @@ def content_key(payload: Mapping[str, Any]) -> str:
     Made of the repository's id, the action, kind and id of the subject, its `updated_at`, and a digest of text, label,
     assignee, changes and, of a pull request that was pushed to, the commit. Pinning does not touch the comment's own
     `updated_at`, so the time of the pin and the issue's `updated_at` count as well, else the second of two pins would
-    be lost. Of a push: branch, commits and time. Without a repository or subject it is a digest of the whole payload.
+    be lost; so does a pull request's for a review, which has no time of its own edits. Of a push: branch, commits and
+    time. Without a repository or subject it is a digest of the whole payload.
     """
     about = subject(payload)
     repository = repository_id(payload)
@@ -85,14 +86,14 @@ def content_key(payload: Mapping[str, Any]) -> str:
     if kind == "push":
         pushed = payload["repository"].get("pushed_at")
         return digest(repository, kind, *(found[key] for key in _PUSH), _text(pushed))
-    pin, issue = found.get("pin"), payload.get("issue")
+    pin, issue = found.get("pin"), payload.get("pull_request" if kind == "pull_request_review" else "issue")
     return digest(
         repository,
         _text(payload.get("action")),
         kind,
         found["id"],
-        # a check has no `updated_at`, and may end more than once
-        _text(found.get("updated_at") or found.get("completed_at")),
+        # a check has no `updated_at`, and may end more than once; a review was submitted
+        _text(found.get("updated_at") or found.get("completed_at") or found.get("submitted_at")),
         _text(issue.get("updated_at")) if isinstance(issue, dict) else None,
         _text(pin.get("pinned_at")) if isinstance(pin, dict) else None,
         _text(found.get("title")),

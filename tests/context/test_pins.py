@@ -56,7 +56,7 @@ def test_index_reads_back(bodies: dict[int, str]) -> None:
     """Whatever the comments say, the index lists exactly these, and one a line."""
     pins = [PinnedComment(comment(1, body, id=number), "ana", moment(1)) for number, body in bodies.items()]
     text = render_index(pins)
-    assert parse_index(text.replace("\n", "\r\n")) == list(bodies)
+    assert parse_index(text.replace("\n", "\r\n")) == [("comment", number) for number in bodies]
     assert len(text.split("\n")) == 2 + max(1, len(bodies)) + 3
 
 
@@ -70,8 +70,25 @@ def test_quoted_safely() -> None:
 def test_which_pin() -> None:
     """A number of the index or a link to the comment."""
     pins = [pin(11), pin(12)]
-    assert numbered(pins, "2") == 12
-    assert numbered(pins, "<https://github.test/o/r/issues/7#issuecomment-11>") == 11
+    assert numbered(pins, "2") == ("comment", 12)
+    assert numbered(pins, "<https://github.test/o/r/issues/7#issuecomment-11>") == ("comment", 11)
     for unknown in ("0", "3", "-1", "x", "", "²", "https://github.test/o/r/issues/7#issuecomment-99"):
         assert numbered(pins, unknown) is None
     assert linked_comment("https://github.test/o/r/issues/7") is None
+
+
+def test_pins_of_reviews() -> None:
+    """A review and a review comment have links of their own, and a number that a comment may have too."""
+    url = "https://github.test/o/r/pull/7"
+    pins = [
+        PinnedComment(comment(5, "of the conversation"), "ana", moment(9)),
+        PinnedComment(comment(5, "the review", kind="review", url=f"{url}#pullrequestreview-5"), "ana", moment(9)),
+        PinnedComment(comment(5, "at a line", kind="review_comment", url=f"{url}#discussion_r5"), "ana", moment(9)),
+    ]
+    text = render_index(pins)
+    assert f"({url}#pullrequestreview-5)" in text
+    assert f"({url}#discussion_r5)" in text
+    assert parse_index(text) == [("comment", 5), ("review", 5), ("review_comment", 5)]
+    assert numbered(pins, f"{url}#discussion_r5") == ("review_comment", 5)
+    assert numbered(pins[:2], f"{url}#discussion_r5") is None
+    assert linked_comment(f"{url}#pullrequestreview-6") == ("review", 6)

@@ -333,6 +333,9 @@ def test_events_that_are_signals() -> None:
     assert signal_of(event("issues", issue_payload("opened"))) is None
 
 
+_SUBJECTS = {"pull_request_review": "review", "pull_request_review_comment": "review_comment"}
+
+
 def test_the_published_examples() -> None:
     """Each of GitHub's 329 example payloads is an event with the payload's own fields, or ignored with a reason."""
     count = events = 0
@@ -355,7 +358,8 @@ def test_the_published_examples() -> None:
             assert found.fields["after"] == payload["after"]
             continue
         events += 1
-        issue, comment = payload.get("issue") or payload["pull_request"], payload.get("comment")
+        issue = payload.get("issue") or payload["pull_request"]
+        comment = payload.get("comment") or payload.get("review")
         assert (found.name, found.action) == (name, payload["action"])
         assert (found.repository.id, found.repository.full_name) == (
             (payload["repository"]["id"], payload["repository"]["full_name"])
@@ -364,9 +368,10 @@ def test_the_published_examples() -> None:
         assert (found.sender.id, found.sender.login) == (payload["sender"]["id"], payload["sender"]["login"])
         assert found.installation_id == payload.get("installation", {}).get("id", 0)
         assert (found.comment.id if found.comment else None) == (comment["id"] if comment else None)
-        assert found.subject == ("comment" if comment else "issue")
-        if found.action in ("created", "edited"):
-            assert found.text == (comment or issue)["body"]
+        assert found.subject == _SUBJECTS.get(name, "comment" if comment else "issue")
+        assert found.issue.is_pull_request == ("pull_request" in payload or "pull_request" in issue)
+        if found.action in ("created", "edited", "submitted"):
+            assert found.text == ((comment or issue)["body"] or "")
         if found.action == "edited" and "body" in payload["changes"]:
             assert found.old_text == payload["changes"]["body"]["from"]
     assert count == 329

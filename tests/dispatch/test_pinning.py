@@ -26,22 +26,25 @@ SPEAKER = Speaker(Redactor([]), FakeClock(NOW))
 @pytest.mark.parametrize(
     ("link", "expected"),
     [
-        (f"{SITE}/issues/1#issuecomment-77", 77),
-        (f"{SITE}/pull/1#issuecomment-77", 77),
-        (f"{SITE}/issues/1/#issuecomment-77", 77),
-        ("https://github.test/ACME/Widgets/issues/1?x=1#issuecomment-77", 77),
+        (f"{SITE}/issues/1#issuecomment-77", ("comment", 77)),
+        (f"{SITE}/pull/1#issuecomment-77", ("comment", 77)),
+        (f"{SITE}/issues/1/#issuecomment-77", ("comment", 77)),
+        ("https://github.test/ACME/Widgets/issues/1?x=1#issuecomment-77", ("comment", 77)),
         (f"{SITE}/issues/2#issuecomment-77", "another thread"),
         (f"{SITE}/issues/11#issuecomment-77", "another thread"),
         ("https://github.test/acme/gadgets/issues/1#issuecomment-77", "another thread"),
         (f"{SITE}/issues/1", "no link to a comment"),
         (f"{SITE}/issues/1#issuecomment-", "no link to a comment"),
-        (f"{SITE}/issues/1#discussion_r77", "no link to a comment"),
+        (f"{SITE}/pull/1#discussion_r77", ("review_comment", 77)),
+        (f"{SITE}/pull/1#pullrequestreview-77", ("review", 77)),
+        (f"{SITE}/pull/2#discussion_r77", "another thread"),
+        (f"{SITE}/pull/1#discussion-77", "no link to a comment"),
         (f"{SITE}/issues/1#issuecomment-77x", "no link to a comment"),
     ],
 )
-def test_a_link_to_a_comment_of_this_thread(link: str, expected: int | str) -> None:
+def test_a_link_to_a_comment_of_this_thread(link: str, expected: tuple[str, int] | str) -> None:
     """By path and fragment, in any case; every other link is refused with the reason."""
-    if isinstance(expected, int):
+    if isinstance(expected, tuple):
         assert pinning.comment_of(link, "acme/widgets", 1) == expected
         return
     with pytest.raises(UserError) as refused:

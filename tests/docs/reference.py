@@ -36,6 +36,8 @@ _EVENTS = {
     "issue_comment": "Issue comment",
     "issues": "Issues",
     "pull_request": "Pull request",
+    "pull_request_review": "Pull request review",
+    "pull_request_review_comment": "Pull request review comment",
     "push": "Push",
 }
 

@@ -12,7 +12,7 @@ from bot.engine.comments import ThreadComments
 from bot.errors import NotFound
 from bot.github import RepositoryClient
 from bot.model.role import Role
-from bot.model.thread import Account, Comment, CommentPage, Issue
+from bot.model.thread import Account, Comment, CommentPage, Issue, ReviewPlace
 
 ANA, SAM = Account(1, "ana"), Account(3, "sam")
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -33,6 +33,8 @@ class Fake:
     #: from this number on all are sam's
     only_sam_from: int = 1_000_000
     elsewhere: tuple[int, ...] = (7,)
+    #: review comments, which make it a pull request
+    remarks: tuple[Comment, ...] = ()
 
     def made(self, number: int) -> Comment:
         author = SAM if number % 3 == 0 or number >= self.only_sam_from else ANA
@@ -40,7 +42,8 @@ class Fake:
 
     async def issue(self, number: int) -> Issue:
         self.reads.append("issue")
-        return Issue(9, number, "Title", "body", ANA, "open", "", (), at(0), at(0), comment_count=self.total)
+        return Issue(9, number, "Title", "body", ANA, "open", "", (), at(0), at(0), comment_count=self.total,
+                     is_pull_request=bool(self.remarks))  # fmt: skip
 
     async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage:
         self.reads.append(f"page {page}")
@@ -55,10 +58,25 @@ class Fake:
             raise NotFound("no such comment")
         return self.made(comment_id // 10)
 
+    async def said(self, number: int, comment_id: int, *, pull_request: bool) -> Comment:
+        for one in self.remarks if pull_request else ():
+            if one.id == comment_id:
+                return one
+        return await self.comment(comment_id)
+
+    async def reviews_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
+        return CommentPage((), 1)
+
+    async def review_comments_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
+        return CommentPage(self.remarks, 1)
+
+    async def review_comment(self, comment_id: int) -> Comment:
+        raise NotFound("no such comment")
+
     async def read(self, anchor: Anchor, count: int, position: int) -> ThreadSnapshot:
         return await read_thread(
-            self, number=1, anchor=anchor, window=count, known_count=position, is_ours=lambda _comment: None,
-            is_command_only=lambda _text: False,
+            self, reviews=self, number=1, anchor=anchor, window=count, known_count=position,
+            is_ours=lambda _comment: None, is_command_only=lambda _text: False,
         )  # fmt: skip
 
     async def role_of(self, account: Account) -> Role:
@@ -176,3 +194,31 @@ async def test_what_may_be_pinned() -> None:
     assert "no such comment" in await tool.objection("pin", 99_999)
     assert await tool.objection("unpin", 20) == ""
     assert "not pinned" in await tool.objection("unpin", 10)
+
+
+def remark(number: int, after: int, seconds: int = 30, pull: int = 1) -> Comment:
+    """A review comment, written some time after that comment of the conversation."""
+    when, url = at(after) + timedelta(seconds=seconds), f"https://github.test/o/r/pull/{pull}#discussion_r{number}"
+    place = ReviewPlace("a.py", 3, "RIGHT", "", number)
+    return Comment(number, ANA, f"comment number {number}", when, when, url, kind="review_comment", place=place)
+
+
+async def test_review_comments_are_among_the_pages() -> None:
+    """By time between the comments of the conversation, and a page may begin before one of them."""
+    fake = Fake(40, remarks=(remark(7001, 10), remark(7002, 20), remark(7003, 20, 40)))
+    tool = comments(fake)
+    page = await tool.page(None, 20)
+    assert shown(page.text) == [*range(17, 21), 7002, 7003, *range(21, 35)]
+    assert page.older == 170
+    page = await tool.page(7002, 3)
+    assert shown(page.text) == [18, 19, 20]
+    page = await tool.page(100, 50)
+    assert (shown(page.text), page.older) == (list(range(1, 10)), None)
+    assert (await tool.page(9999, 3)).text.startswith("There is no such comment")
+
+
+async def test_a_review_comment_may_be_pinned() -> None:
+    """If it stands on this pull request."""
+    tool = comments(Fake(40, remarks=(remark(7001, 10), remark(7002, 11, pull=2))))
+    assert await tool.objection("pin", 7001) == ""
+    assert await tool.objection("pin", 7002) == "that comment stands in another thread"

@@ -12,9 +12,11 @@ from bot.engine import commit
 from bot.engine.frames import Level
 from bot.engine.graph import End
 from bot.engine.report import Reporter
+from bot.model.codec import places_to_json
 from bot.model.context import Manifest
 from bot.model.outcome import Done, Failed, Outcome, Usage
 from bot.model.state import AttemptState, RunState
+from bot.model.thread import Comment, ReviewPlace
 from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, runs
 from bot.store.runs import RunRows
@@ -22,7 +24,7 @@ from bot.store.tables import Attempt, Outbox
 from bot.workflows import Step
 from tests.engine.scene import Case, open_case
 from tests.github.fake import FakeClock
-from tests.rows import NOW
+from tests.rows import ANA, NOW
 
 HEAD = "version: 1\nworkflows:\n  main:\n    steps:\n"
 
@@ -294,3 +296,25 @@ async def test_elements_that_go_well_hide_no_failure(store: Store) -> None:
         await store.write(lambda s, b=one, p=performed: commit.record(s, b, p, case.terms, NOW))  # type: ignore[misc]
     (comment,) = await case.comments()
     assert "1 element failed: `0` (s1 failed: command_failed)" in comment
+
+
+async def test_answers_to_a_review(store: Store) -> None:
+    """The reaction is on the review; the footer names the threads, unless it stands in the only one."""
+    for reply_to, named in ((None, "on [a.py:3](https://x.test/1#discussion_r5)</sub>"), (5, "")):
+        case = await told(store, text(""), guid=f"g{reply_to}")
+
+        def of_review(session: Session, run_id: str = case.case.run_id, reply_to: int | None = reply_to) -> None:
+            dispatch = runs.rows(session, run_id).dispatch
+            dispatch.target_kind, dispatch.comment_id, dispatch.reply_to = "review", 700, reply_to
+            place = ReviewPlace("a.py", 3, "RIGHT", "", 5, 700)
+            asked = Comment(5, ANA, "x", NOW, NOW, "https://x.test/1#discussion_r5", kind="review_comment", place=place)
+            dispatch.trigger = {**dispatch.trigger, **places_to_json([asked])}
+            session.add(dispatch)
+
+        await store.write(of_review)
+        await case.play(Done("done"))
+        row, reaction = (await case.rows())[-1], (await case.rows("reaction"))[-1]
+        assert row.body.rstrip().endswith(named or "</sub>")
+        assert ("discussion_r5" in row.body) == bool(named)
+        assert row.target_id == reply_to
+        assert (reaction.body, reaction.target_kind, reaction.target_id) == ("rocket", "review", 700)

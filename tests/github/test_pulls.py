@@ -338,7 +338,9 @@ async def test_attachment_of_a_private_repository() -> None:
     server = FakeGitHub()
     place = "https://api.github.test/user-attachments/assets/12-34"
     html = f'<a href="{place}">it</a> <a href="{place}?jwt=a&amp;b=c"><img src="x"></a>'
-    server.on("GET", f"{REPO}/issues/comments/8", answer({"body_html": html}))
+    places = (f"{REPO}/issues/comments/8", f"{REPO}/pulls/comments/9", f"{REPO}/pulls/3/reviews/9", f"{REPO}/issues/3")
+    for path in places:
+        server.on("GET", path, answer({"body_html": html}))
     asked: list[str] = []
 
     async def handle(request: httpx.Request) -> httpx.Response:
@@ -352,6 +354,10 @@ async def test_attachment_of_a_private_repository() -> None:
     url = "https://api.github.test/user-attachments/assets/12-34"
     assert (await client.attachment(url, keep=9, comment_id=8)).text() == "png"
     assert asked == ["https://api.github.test/user-attachments/assets/12-34?jwt=a&b=c"]
+    for kind in ("review_comment", "review"):
+        assert (await client.attachment(url, keep=9, comment_id=9, number=3, kind=kind)).text() == "png"
+    assert (await client.attachment(url, keep=9, number=3, kind="review")).text() == "png"
+    assert [request.url.path for request in server.sent() if request.url.path in places] == list(places)
     with pytest.raises(NotFound):
         await client.attachment(url, keep=9)
 

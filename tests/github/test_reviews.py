@@ -149,3 +149,29 @@ def test_places_are_read_leniently() -> None:
     assert parsed(data).place is None
     review = parsed(comment_json(6, state="approved", node_id="PRR_6"), "review")
     assert (review.review_state, review.node_id) == ("APPROVED", "PRR_6")
+
+
+async def test_whatever_has_the_number(tmp_path: Path) -> None:
+    """A comment of the conversation first; on a pull request else a review comment, else a review; else nothing."""
+    made = scene(tmp_path)
+    pull, client = reviewed(made), client_of(made)
+    first, review = pull.review_threads[0].comments[0], pull.reviews[0]
+    said = made.world.comment(made.repo, pull.number, "meg", "In the conversation.")
+    assert (await client.said(pull.number, said.id, pull_request=True)).kind == "comment"
+    assert (await client.said(pull.number, first.id, pull_request=True)).kind == "review_comment"
+    found = await client.review(pull.number, review.id)
+    assert (found.kind, found.body, found.review_state) == ("review", "Nearly.", "CHANGES_REQUESTED")
+    assert found.url.endswith(f"#pullrequestreview-{review.id}")
+    with pytest.raises(NotFound):
+        await client.said(pull.number, first.id, pull_request=False)
+    with pytest.raises(NotFound):
+        await client.said(pull.number, 987654, pull_request=True)
+
+
+async def test_the_last_sort_that_is_looked_at() -> None:
+    """A number that only a review has."""
+    server = FakeGitHub()
+    row = comment_json(7) | {"submitted_at": "2025-11-03T10:00:00Z", "state": "APPROVED"}
+    server.on("GET", f"{REPO}/pulls/3/reviews/7", answer(row))
+    found = await make_client(server).said(3, 7, pull_request=True)
+    assert (found.kind, found.id, found.review_state) == ("review", 7, "APPROVED")

@@ -231,3 +231,12 @@ def test_durations(seconds: float, shown: str) -> None:
 def test_costs(cost: float, shown: str) -> None:
     """Small ones with a digit more, tiny ones not as nothing."""
     assert dollars(cost) == shown
+
+
+def test_the_footer_names_review_threads() -> None:
+    """Linked, as text that is no Markdown; many are counted."""
+    one = Footer(1, threads=[("src/[a]_b.py:3", "https://github.test/o/r/pull/1#discussion_r5"), ("b.py", "")])
+    linked = r"[src/\[a\]\_b.py:3](https://github.test/o/r/pull/1#discussion_r5), b.py"
+    assert str(one) == f"<sub>r1 · on {linked}</sub>"
+    many = Footer(1, threads=[(f"{number}.py", "") for number in range(12)])
+    assert str(many).endswith("9.py and 2 more</sub>")

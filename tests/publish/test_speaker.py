@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from bot.model.outcome import Intent
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.publish import Redactor, Speaker
 from bot.publish.split import CHARACTERS
 from bot.store import Session, Store, open_store, outbox
-from bot.store.tables import Outbox
+from bot.store.tables import Dispatch, Outbox
 from tests import rows
 from tests.github.fake import FakeClock
 
@@ -146,3 +147,33 @@ async def test_a_reaction(desk: Desk, target: int | None) -> None:
     await desk.store.write(work)
     (row,) = await desk.rows()
     assert (row.action, row.purpose, row.body, row.target_id) == ("reaction", "reaction", "eyes", target)
+
+
+async def test_said_where_it_was_asked_for(desk: Desk) -> None:
+    """Whatever a run says goes where its dispatch came from, the actions aside; else where it is told to."""
+
+    def work(session: Session) -> None:
+        thread, run = rows.thread(session), rows.run(session, guid="g")
+        session.get_one(Dispatch, run.dispatch_id).reply_to = 801
+        for number, purpose in enumerate(("result", "error", "status", "gate")):
+            desk.speaker.comment(
+                session, thread, Slot("run/1", purpose, part=number), purpose=purpose, body=purpose, run=run
+            )
+        desk.speaker.output(session, thread, Slot("run/1", "output"), purpose="output", text="x", run=run)
+        desk.speaker.intend(session, thread, Slot("run/1", "x"), Intent("comment", {"body": "y"}), run=run)
+        desk.speaker.intend(session, thread, Slot("run/1", "x"), Intent("labels", {"add": ["y"]}), run=run)
+        desk.speaker.comment(session, thread, SLOT, purpose="index", body="index")
+        desk.speaker.comment(session, thread, Slot("thread/1", "command"), purpose="command", body="z", target_id=802)
+        desk.speaker.reaction(
+            session, thread, Slot("run/1", "reaction-eyes"), content="eyes", target_id=700, target_kind="review"
+        )
+
+    await desk.store.write(work)
+    said = [(row.purpose, row.target_kind, row.target_id) for row in await desk.rows()]
+    assert said == [
+        *((purpose, "review_comment", 801) for purpose in ("result", "error", "status", "gate", "output", "output")),
+        ("action", "comment", None),
+        ("index", "comment", None),
+        ("command", "review_comment", 802),
+        ("reaction", "review", 700),
+    ]

@@ -1,0 +1,75 @@
+"""Payloads of reviews and review comments: the pull request, what was said, and where.
+
+Sources: https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request_review,
+#pull_request_review_comment
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from bot.dispatch.pull_events import pull_state
+from bot.github import parse
+from bot.model.event import PullState, ReviewState
+from bot.model.thread import Comment, Issue
+
+Payload = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSaid:
+    """What one payload tells: `comment` is the review's own text or one of its comments, `at` when it happened."""
+
+    at: datetime
+    issue: Issue
+    pull: PullState
+    comment: Comment
+    text: str
+    review: ReviewState | None = None
+
+
+def review(action: str, payload: Payload) -> ReviewSaid:
+    """A review that was submitted, edited or dismissed. Raises `Unreadable`.
+
+    Its `updated_at` is that of the pull request where GitHub names none: a review has no time of its last edit.
+    """
+    issue, data = _issue(payload), payload.get("review")
+    said = parse.comment(data, "review")
+    assert isinstance(data, Mapping), "what is no object cannot be read"
+    changed = max(said.updated_at, issue.updated_at)
+    said = replace(said, updated_at=changed if action == "edited" else said.created_at)
+    state = data.get("state")
+    commit = data.get("commit_id")
+    return ReviewSaid(
+        at=said.created_at if action == "submitted" else changed,
+        issue=issue,
+        pull=pull_state(payload["pull_request"]),
+        comment=said,
+        text="" if action == "dismissed" else said.body,
+        review=ReviewState(
+            said.id, state.lower() if isinstance(state, str) else "", commit if isinstance(commit, str) else ""
+        ),
+    )
+
+
+def review_comment(action: str, payload: Payload) -> ReviewSaid:
+    """A comment on lines of the diff that was created, edited or deleted. Raises `Unreadable`."""
+    issue = _issue(payload)
+    said = parse.comment(payload.get("comment"), "review_comment")
+    match action:
+        case "created":
+            at, text = said.created_at, said.body
+        case "edited":
+            at, text = said.updated_at, said.body
+        case _:
+            at, text = max(said.updated_at, issue.updated_at), ""
+    return ReviewSaid(at, issue, pull_state(payload["pull_request"]), said, text)
+
+
+def _issue(payload: Payload) -> Issue:
+    """The head of the thread: a pull request's payload has no issue beside it."""
+    # GitHub's payloads of reviews do not count the conversation's comments
+    return replace(parse.issue(payload.get("pull_request")), is_pull_request=True)

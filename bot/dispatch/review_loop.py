@@ -1,0 +1,98 @@
+"""The review loop: "Request changes" on a pull request that this App opened is one request with all its comments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.dispatch import mentions
+from bot.dispatch.acceptance import Asked, accept
+from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.commands import Command
+from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.review_request import read_review
+from bot.model.role import Role
+from bot.store import Session, dispatches, outbox
+from bot.store.tables import Run, Thread
+from bot.workflows import Configuration
+
+#: `trigger.name` of what a review has started
+TRIGGER = "review_submitted"
+
+
+async def changes_requested(occasion: Occasion) -> Heard | None:
+    """The ear of the review loop.
+
+    What runs: the workflows with `on: {review_submitted: …}`, else the one whose run opened the pull request, else the
+    `default`. A review whose own text mentions the bot is asked for by that mention. Approvals, reviews that only
+    comment, and reviews by those who may not command start nothing.
+    """
+    event = occasion.event
+    review = event.review
+    if (event.name, event.action) != ("pull_request_review", "submitted") or event.comment is None:
+        return None
+    if review is None or review.state != "changes_requested":
+        return None
+    opened_by = await opener(occasion)
+    if opened_by is None:
+        return None
+    configured = await occasion.configured()
+    usable = configured.configuration
+    known = usable or occasion.parts.memo.defaults().configuration
+    assert known is not None, "the product's own configuration is valid"
+    if mentions.find(event.text, known.bot.mention or (occasion.identity.handle,)):
+        return None
+    asked: list[tuple[str, Role | None]] = []
+    refused = ""
+    for name in _names(known, opened_by):
+        match await occasion.authorised(known.role_for(name) if usable is not None else Role.WRITE):
+            case Allowed(role=role):
+                asked.append((name, role))
+            case Denied(reason=reason):
+                refused = reason
+            case Later() as later:
+                raise Postponed(later.not_before, later.reason, trying=True)
+    if not asked:
+        return Heard(refused, _nothing, silent=True)
+    review_read = await read_review(occasion.client, event.issue.number, event.comment)
+    said = replace(review_read, answers_in_thread=True, name=TRIGGER)
+    acceptance = replace(occasion.acceptance(), said=said)
+
+    def act(session: Session, thread: Thread) -> None:
+        first = dispatches.next_ordinal(session, occasion.delivery.id)
+        for ordinal, (name, role) in enumerate(asked, first):
+            request = Asked(ordinal, Command("named", name, {}, said.text), role)
+            accept(session, thread, acceptance, request, None, occasion.parts.speaker)
+
+    return Heard(f"changes requested: {', '.join(name for name, _ in asked)}", act)
+
+
+async def opener(occasion: Occasion) -> str | None:
+    """The workflow whose run opened the pull request of an event, empty where the App opened it and no run is known.
+
+    None for a pull request of somebody else's, whose reviews are no matter of the review loop.
+    """
+    event = occasion.event
+    repository_id, number = event.repository.id, event.issue.number
+    opened_by = await occasion.parts.store.read(lambda session: _opened_by(session, repository_id, number))
+    if opened_by is None and event.pull is not None and occasion.identity.is_me(event.pull.author):
+        return ""
+    return opened_by
+
+
+def _names(usable: Configuration, opened_by: str) -> tuple[str, ...]:
+    listening = tuple(name for name, workflow in sorted(usable.workflows.items()) if workflow.on.review_submitted)
+    if listening:
+        return listening
+    if opened_by and usable.workflow_for(opened_by) is not None:
+        return (opened_by,)
+    return (usable.bot.default,)
+
+
+def _opened_by(session: Session, repository_id: int, number: int) -> str | None:
+    """The workflow whose run opened the pull request; None where none did."""
+    run_id = outbox.opened_by(session, repository_id, number)
+    return session.get_one(Run, run_id).workflow if run_id is not None else None
+
+
+def _nothing(_session: Session, _thread: Thread) -> None:
+    """What is silent leaves no rows."""
