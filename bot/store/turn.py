@@ -49,6 +49,14 @@ def turn() -> SelectOfScalar[Outbox]:
         col(before.state).in_(OPEN),
         col(before.id) < col(Outbox.id),
     )
+    done = aliased(Outbox)
+    # a label that is put on and then taken off by one run must not come back
+    done_before = and_(
+        col(done.run_id) == col(Outbox.run_id),
+        col(done.purpose) == "action",
+        col(done.state).in_(OPEN),
+        col(done.id) < col(Outbox.id),
+    )
     ending = and_(
         col(Run.thread_id) == col(Outbox.thread_id),
         col(Run.cancelled_by).is_not(None),
@@ -63,6 +71,7 @@ def turn() -> SelectOfScalar[Outbox]:
         Outbox.state == OutboxState.PENDING,
         or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
+        or_(Outbox.purpose != "action", not_(exists(select(done.id).where(done_before)))),
         or_(
             Outbox.action != "comment",
             Outbox.priority != 0,

@@ -33,12 +33,15 @@ _PERMISSIONS = {
 _EVENTS = {
     "check_run": "Check run",
     "check_suite": "Check suite",
+    "installation": "Installation (sent to every App)",
+    "installation_repositories": "Installation repositories (sent to every App)",
     "issue_comment": "Issue comment",
     "issues": "Issues",
     "pull_request": "Pull request",
     "pull_request_review": "Pull request review",
     "pull_request_review_comment": "Pull request review comment",
     "push": "Push",
+    "repository": "Repository",
 }
 
 
