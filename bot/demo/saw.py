@@ -15,7 +15,7 @@ from bot.demo.silence import Silences
 from bot.demo.world import World
 from bot.model.context import BlockRecord, Manifest
 from bot.model.role import Role
-from bot.store import Session, Store, outbox, runs, snapshots
+from bot.store import Session, Store, runs, snapshots, spoken
 
 _BEGIN = re.compile(r"\[begin (?P<nonce>[0-9a-f]+) kind=(?P<kind>\S+) trust=\S+ source=(?P<source>\".*\")\]")
 _AUTHOR = re.compile(r"\bby ([A-Za-z0-9][\w-]*(?:\[bot\])?) \(")
@@ -73,7 +73,7 @@ def _run(session: Session, comment: Comment) -> str | None:
     """The run that said a comment; None for other people's and for what no run said."""
     if comment.author.type != "Bot":
         return None
-    if (said := outbox.run_of(session, comment.id)) is not None:
+    if (said := spoken.run_of(session, comment.id)) is not None:
         return said
     # the page learns of a comment before the bot has noted that it was posted
     marked = _RUN.findall(comment.body)

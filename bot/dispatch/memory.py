@@ -11,7 +11,7 @@ from bot.model.event import Event
 from bot.model.state import DispatchState
 from bot.model.thread import Comment
 from bot.publish import Marker, Speaker
-from bot.store import Session, dispatches, outbox, threads
+from bot.store import Session, dispatches, doubt, threads
 from bot.store.tables import Thread
 
 
@@ -35,7 +35,7 @@ def observe(
                 threads.remember(session, thread.id, comment, now, slot)
             threads.refresh_pin(session, thread.id, comment.id, comment_to_json(comment))
             if slot:  # a person's edit of our comment confirms it as well
-                outbox.confirm(session, slot, comment.id, comment.url, now)
+                doubt.confirm(session, slot, comment.id, comment.url, now)
         case "deleted":
             pinned = threads.pinned(session, thread.id, comment.id, comment.kind)
             threads.forget(session, thread.id, comment.id, now, comment.kind)
@@ -78,7 +78,7 @@ def confirm_own(
         threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
     if mark is None or event.action not in ("created", "submitted"):
         return None
-    return outbox.confirm(session, str(mark.slot), comment.id, comment.url, now, gone=gone)
+    return doubt.confirm(session, str(mark.slot), comment.id, comment.url, now, gone=gone)
 
 
 def _is_bare(event: Event) -> bool:

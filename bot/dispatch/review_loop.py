@@ -11,7 +11,7 @@ from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.dispatch.review_request import read_review
 from bot.model.role import Role
-from bot.store import Session, dispatches, outbox
+from bot.store import Session, dispatches, spoken
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
 
@@ -90,7 +90,7 @@ def _names(usable: Configuration, opened_by: str) -> tuple[str, ...]:
 
 def _opened_by(session: Session, repository_id: int, number: int) -> str | None:
     """The workflow whose run opened the pull request; None where none did."""
-    run_id = outbox.opened_by(session, repository_id, number)
+    run_id = spoken.opened_by(session, repository_id, number)
     return session.get_one(Run, run_id).workflow if run_id is not None else None
 
 

@@ -15,7 +15,7 @@ from bot.engine.tools import Tools
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
 from bot.model.thread import Comment
-from bot.store import Session, deliveries, outbox, snapshots, threads
+from bot.store import Session, deliveries, snapshots, spoken, threads
 from bot.store.runs import RunRows
 
 
@@ -83,7 +83,7 @@ def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion]
     """What the store holds of the thread: the anchor, every text, every pin, our comments' purposes."""
     dispatch, thread = rows.dispatch, rows.thread
     arrived = deliveries.received_at(session, dispatch.delivery_id)
-    purposes = outbox.by_posted(session, thread.id)
+    purposes = spoken.by_posted(session, thread.id)
     at = datetime.fromisoformat(dispatch.trigger["at"])
     root, kind = dispatch.reply_to, cast("Kind", dispatch.target_kind)
     if dispatch.depth:

@@ -24,7 +24,7 @@ from bot.publish import (
     say_gate,
     say_reminder,
 )
-from bot.store import Session, outbox, snapshots
+from bot.store import Session, outbox, snapshots, spoken
 from bot.store.gates import ASKED, Asked
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Gate
@@ -92,7 +92,7 @@ class Reporter:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
                 told = reacts and bot.publish.progress != "none"
-                if not said and not told and not outbox.any_of_run(session, rows.run.id):  # nobody would know
+                if not said and not told and not spoken.any_of_run(session, rows.run.id):  # nobody would know
                     name = inline_code(rows.run.workflow)
                     body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
                     self._end(session, rows, body, "output", bot)

@@ -11,7 +11,7 @@ from bot.model.clock import Clock
 from bot.publish.pace import Pace
 from bot.publish.performer import UNSURE, Act, Found, Performer, Undone
 from bot.publish.records import Records, backoff, reason_of
-from bot.store import Session, outbox
+from bot.store import Session, doubt, outbox
 from bot.store.tables import Outbox
 
 _log = log.get("publish")
@@ -49,7 +49,7 @@ class Doubt:
             elif present.posted_id is not None:  # our webhook was faster than the answer
                 outbox.posted(session, row.id, present.posted_id, present.url, now, row.digest)
             else:
-                outbox.unsure(session, row.id, now + timedelta(seconds=self._looks[0]), reason)
+                doubt.unsure(session, row.id, now + timedelta(seconds=self._looks[0]), reason)
 
         await self._records.commit(work)
 
@@ -71,7 +71,7 @@ class Doubt:
                     at = self._records.until(session, act, limit)
                 else:
                     at = now + timedelta(seconds=limit.retry_after or self._looks[0])
-                outbox.look_again(session, row.id, at)
+                doubt.look_again(session, row.id, at)
 
             await self._records.commit(later, row)
             return
@@ -82,7 +82,7 @@ class Doubt:
             if isinstance(error, Forbidden) and error.status == 401:
                 # GitHub does not know us, which says nothing about what was sent
                 at = now + timedelta(seconds=self._looks[-1])
-                await self._records.commit(lambda session: outbox.look_again(session, row.id, at), row)
+                await self._records.commit(lambda session: doubt.look_again(session, row.id, at), row)
                 return
             await self._records.refused(act, error, looked=True)
             return
@@ -95,7 +95,7 @@ class Doubt:
         following = next((look for look in self._looks if look > elapsed), None)
         if following is not None:
             at = sent + timedelta(seconds=following)
-            await self._records.commit(lambda session: outbox.look_again(session, row.id, at), row)
+            await self._records.commit(lambda session: doubt.look_again(session, row.id, at), row)
         else:
             await self._records.commit(lambda session: outbox.postpone(session, row.id, None, "it was not there"), row)
 

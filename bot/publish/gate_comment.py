@@ -11,7 +11,7 @@ from bot.publish.boxes import spread
 from bot.publish.footer import Footer
 from bot.publish.gate import bound_to, for_whom, gate_body, gate_slot, reminder_body, settled_gate_body
 from bot.publish.speaker import Speaker
-from bot.store import Session, gates, outbox
+from bot.store import Session, gates, outbox, spoken
 from bot.store.gates import Asked
 from bot.store.tables import Frame, Outbox, Thread
 from bot.workflows.answers import choices
@@ -120,7 +120,7 @@ def slot_of(session: Session, asked: Asked, time: int | None = None, *, what: st
 
 def standing(session: Session, thread: Thread, comment_id: int, slot: Slot | None) -> Standing | None:
     """What a comment of ours asks; `slot` is that of its marker. None for a comment that asks nothing."""
-    row = outbox.standing(session, thread.id, comment_id, str(slot) if slot is not None else None)
+    row = spoken.standing(session, thread.id, comment_id, str(slot) if slot is not None else None)
     if row is None or row.purpose != "gate" or row.run_id is None:
         return None
     wanted = Slot.parse(row.slot)

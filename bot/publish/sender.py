@@ -28,7 +28,7 @@ from bot.publish.doubt import Doubt
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Performer, Undone, Untargeted
 from bot.publish.records import Records, reason_of
-from bot.store import Session, Store, outbox
+from bot.store import Session, Store, doubt, outbox
 from bot.store.outbox import Saying
 from bot.store.tables import Outbox
 from bot.store.turn import CONTENT, ELSEWHERE
@@ -74,7 +74,7 @@ class Sender:
     async def recover(self) -> None:
         """Once at the start: what a dead process was sending has to be looked for."""
         look_at = self._clock.now() + timedelta(seconds=self._looks[0])
-        await self._store.write(lambda session: outbox.recover(session, self._owner, look_at))
+        await self._store.write(lambda session: doubt.recover(session, self._owner, look_at))
 
     async def run(self) -> None:
         """Send until cancelled."""
@@ -104,7 +104,7 @@ class Sender:
         """Start a task for everything that is due; returns how many."""
         started = 0
         now = self._clock.now()
-        for saying in await self._store.read(lambda session: outbox.due_unsure(session, now)):
+        for saying in await self._store.read(lambda session: doubt.due_unsure(session, now)):
             if saying.row.id not in self._looking:
                 self._looking.add(saying.row.id)
                 await self._places.acquire()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import update
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import digest
@@ -16,7 +15,6 @@ from bot.model.state import OutboxState, follow
 from bot.store import posts
 from bot.store.database import ring
 from bot.store.tables import Outbox, Thread
-from bot.store.threads import Kind
 from bot.store.turn import turn
 
 #: what goes first when several are due
@@ -123,12 +121,6 @@ def _done_with(row: Outbox) -> bool:
     return row.state is OutboxState.DROPPED and row.purpose not in LASTING
 
 
-def any_of_run(session: Session, run_id: str) -> bool:
-    """Whether a run has said or done anything on GitHub, reactions aside."""
-    query = select(Outbox.id).where(Outbox.run_id == run_id, Outbox.action != "reaction").limit(1)
-    return session.exec(query).first() is not None
-
-
 def find(session: Session, slot: Slot) -> Outbox | None:
     """The row of a slot."""
     return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
@@ -140,18 +132,6 @@ def parts(session: Session, slot: Slot) -> list[Outbox]:
     while (row := find(session, replace(slot, part=len(found)))) is not None:
         found.append(row)
     return found
-
-
-def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:
-    """The row of a comment of ours: by GitHub's id, else by the slot of its marker where no answer told the id."""
-    row = session.exec(
-        select(Outbox).where(Outbox.thread_id == thread_id, Outbox.posted_id == comment_id, Outbox.action == "comment")
-    ).first()
-    if row is None and slot is not None:
-        row = session.exec(
-            select(Outbox).where(Outbox.slot == slot, Outbox.thread_id == thread_id, col(Outbox.posted_id).is_(None))
-        ).first()
-    return row
 
 
 def claim(
@@ -266,32 +246,6 @@ def untarget(session: Session, row_id: str, reason: str) -> None:
     ring(session, "outbox")
 
 
-def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> None:
-    """It was sent and no answer came: look for it at `look_at`."""
-    row = session.get_one(Outbox, row_id)
-    row.state = follow(row.state, OutboxState.UNSURE)
-    row.not_before, row.reason = look_at, reason
-    session.add(row)
-    ring(session, "outbox")
-
-
-def due_unsure(session: Session, now: datetime) -> list[Saying]:
-    """Rows whose time to be looked for has come."""
-    found = session.exec(
-        select(Outbox, Thread)
-        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(Outbox.state == OutboxState.UNSURE, col(Outbox.not_before) <= now)
-        .order_by(col(Outbox.id))
-    ).all()
-    return [Saying(row, thread) for row, thread in found]
-
-
-def look_again(session: Session, row_id: str, at: datetime) -> None:
-    """It was not found yet: look again at `at`."""
-    session.execute(update(Outbox).where(col(Outbox.id) == row_id).values(not_before=at))
-    ring(session, "outbox")
-
-
 def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | None = None) -> None:
     """It can never be said or done; the reason stays, and in `outcome` what there is to know about it."""
     row = session.get_one(Outbox, row_id)
@@ -303,44 +257,6 @@ def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | N
     posts.settled(session, row)
 
 
-def confirm(
-    session: Session, slot: str, posted_id: int, url: str, now: datetime, *, gone: int | None = None
-) -> int | None:
-    """Our own comment came back with this slot. Returns the id of another comment that fills the slot already.
-
-    `gone` is a comment that was taken back since: it fills nothing any more. A review that comes back is looked for at
-    once where there is doubt: its outcome holds more than the delivery says.
-    """
-    row = session.exec(select(Outbox).where(Outbox.slot == slot)).first()
-    if row is None:
-        return None
-    if row.action != "comment":
-        if row.state is OutboxState.UNSURE:
-            look_again(session, row.id, now)
-        return None
-    if row.posted_id not in (None, posted_id, gone):
-        return row.posted_id
-    if row.state is OutboxState.UNSURE:
-        row.state = follow(row.state, OutboxState.POSTED)
-        row.not_before = None
-        row.outcome = {"id": posted_id, "url": url}
-    row.posted_id, row.url = posted_id, url
-    row.posted_at = row.posted_at or now
-    session.add(row)
-    ring(session, "outbox")
-    ring(session, "posted")
-    posts.settled(session, row)
-    return None
-
-
-def recover(session: Session, owner: str, look_at: datetime) -> None:
-    """What a dead process was sending is unsure."""
-    for row in session.exec(
-        select(Outbox).where(Outbox.state == OutboxState.SENDING, col(Outbox.lease_owner) != owner)
-    ).all():
-        unsure(session, row.id, look_at, "the process that sent it ended")
-
-
 def next_due(session: Session, after: datetime) -> datetime | None:
     """When the earliest row is due that waits for a time behind `after`."""
     return session.exec(
@@ -348,44 +264,3 @@ def next_due(session: Session, after: datetime) -> datetime | None:
             col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > after
         )
     ).one()
-
-
-def by_posted(session: Session, thread_id: str) -> dict[tuple[Kind, int], str]:
-    """Purposes of our comments on the thread, by what sort of comment each is and GitHub's number of it."""
-    rows = session.exec(
-        select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
-            Outbox.thread_id == thread_id, Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
-        )
-    ).all()
-    return {
-        ("comment" if target is None else "review_comment", posted): purpose
-        for target, posted, purpose in rows
-        if posted is not None
-    }
-
-
-def run_of(session: Session, comment_id: int) -> str | None:
-    """The run that said a comment, by GitHub's comment id; None for what no run said and for comments of others."""
-    return session.exec(select(Outbox.run_id).where(Outbox.posted_id == comment_id, Outbox.action == "comment")).first()
-
-
-def of_run(session: Session, run_id: str, purposes: Collection[str]) -> list[Outbox]:
-    """What a run says for these purposes, in the order it was put here."""
-    query = select(Outbox).where(Outbox.run_id == run_id, col(Outbox.purpose).in_(purposes)).order_by(col(Outbox.id))
-    return list(session.exec(query))
-
-
-def opened_by(session: Session, repository_id: int, number: int) -> str | None:
-    """The newest run whose pull request has this number; None where no run of ours opened or updated it."""
-    return session.exec(
-        select(Outbox.run_id)
-        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(
-            Thread.repository_id == repository_id,
-            Outbox.action == "pull_request",
-            Outbox.state == OutboxState.POSTED,
-            Outbox.posted_id == number,
-        )
-        .order_by(col(Outbox.id).desc())
-        .limit(1)
-    ).first()

@@ -11,7 +11,7 @@ import pytest
 from bot.model.state import DeliveryState, GateState, OutboxState, RunState
 from bot.model.thread import Account
 from bot.publish import say_reminder
-from bot.store import Session, deliveries, gates, outbox
+from bot.store import Session, deliveries, gates, outbox, spoken
 from bot.store.tables import Gate
 from tests.dispatch.gate_scene import COMMENT, asking, edits, gate_of, posted, row_of, run_state, ticks
 from tests.dispatch.scene import APP_ID, ME, MEG, REPO, SAM, Scene, comment_payload
@@ -84,7 +84,7 @@ async def test_put_back_whatever_we_are_about_to_say(scene: Scene, state: Outbox
     body = await posted(scene, await asking(scene))
 
     def being(session: Session) -> str:
-        row = outbox.standing(session, (found := session.get_one(type(kept), kept.id)).thread_id, COMMENT, None)
+        row = spoken.standing(session, (found := session.get_one(type(kept), kept.id)).thread_id, COMMENT, None)
         assert row is not None
         row.state = state
         session.add(row)

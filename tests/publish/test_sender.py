@@ -18,7 +18,7 @@ from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.publish.comments import Comments
 from bot.publish.sender import Sender
-from bot.store import Session, Store, open_store, outbox, threads
+from bot.store import Session, Store, doubt, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
 
@@ -123,7 +123,7 @@ async def test_our_own_webhook_ends_the_doubt(world: World) -> None:
     sender = world.sender()
     await sender.sweep()
     slot = str(Slot("run/1", "result"))
-    await world.store.write(lambda session: outbox.confirm(session, slot, 1, "url", world.clock.now()))
+    await world.store.write(lambda session: doubt.confirm(session, slot, 1, "url", world.clock.now()))
     await world.at(sender, 5, 30, 90)
     assert await world.state(row_id) is OutboxState.POSTED
     assert world.server.sent("GET") == []
@@ -136,7 +136,7 @@ async def test_our_own_webhook_before_the_answer_is_lost(world: World) -> None:
     async def call(request: httpx.Request) -> httpx.Response:
         if request.method == "POST" and request.url.path == POSTS:
             world.server.do(request)
-            await world.store.write(lambda session: outbox.confirm(session, slot, 1, "url", world.clock.now()))
+            await world.store.write(lambda session: doubt.confirm(session, slot, 1, "url", world.clock.now()))
             raise httpx.ReadTimeout("no answer")
         return await world.server.handle(request)
 
@@ -156,7 +156,7 @@ async def test_a_look_that_comes_late_changes_nothing(world: World) -> None:
     slot = str(Slot("run/1", "result"))
 
     async def call(request: httpx.Request) -> httpx.Response:
-        await world.store.write(lambda session: outbox.confirm(session, slot, 8, "url", world.clock.now()))
+        await world.store.write(lambda session: doubt.confirm(session, slot, 8, "url", world.clock.now()))
         return await world.server.handle(request)
 
     world.github = make_github(world.server, transport=httpx.MockTransport(call))

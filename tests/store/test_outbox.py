@@ -7,7 +7,7 @@ from datetime import timedelta
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
-from bot.store import Session, Store, outbox
+from bot.store import Session, Store, doubt, outbox, spoken
 from bot.store.tables import Outbox, Run
 from tests import rows
 
@@ -90,12 +90,12 @@ async def test_results_of_a_thread_go_in_dispatch_order(store: Store) -> None:
     first = await say(store, "run/1", sequence=1)
     second = await say(store, "run/2", sequence=2)
     assert await claim(store) == first
-    await store.write(lambda s: outbox.unsure(s, first, NOW + timedelta(seconds=5), "no answer"))
+    await store.write(lambda s: doubt.unsure(s, first, NOW + timedelta(seconds=5), "no answer"))
     other = await say(store, "run/3", thread=2, sequence=1)
     reaction = await say(store, "run/4", purpose="reaction", action="reaction", sequence=2)
     assert {await claim(store), await claim(store)} == {other, reaction}
     assert await claim(store) is None
-    await store.write(lambda s: outbox.confirm(s, str(Slot("run/1", "result")), 9, "url", NOW))
+    await store.write(lambda s: doubt.confirm(s, str(Slot("run/1", "result")), 9, "url", NOW))
     assert await state(store, first) is OutboxState.POSTED
     assert await claim(store) == second
 
@@ -106,8 +106,8 @@ async def test_a_second_comment_in_a_filled_slot_is_told(store: Store) -> None:
     await claim(store)
     await posted(store, row_id, 5)
     slot = str(Slot("run/1", "result"))
-    assert await store.write(lambda s: outbox.confirm(s, slot, 5, "url", NOW)) is None
-    assert await store.write(lambda s: outbox.confirm(s, slot, 6, "url", NOW)) == 5
+    assert await store.write(lambda s: doubt.confirm(s, slot, 5, "url", NOW)) is None
+    assert await store.write(lambda s: doubt.confirm(s, slot, 6, "url", NOW)) == 5
 
 
 async def test_what_a_dead_process_was_sending_is_unsure(store: Store) -> None:
@@ -117,10 +117,10 @@ async def test_what_a_dead_process_was_sending_is_unsure(store: Store) -> None:
     mine = await say(store, "run/2", thread=2)
     assert await claim(store, "me") == mine
     look = NOW + timedelta(seconds=5)
-    await store.write(lambda s: outbox.recover(s, "me", look))
+    await store.write(lambda s: doubt.recover(s, "me", look))
     assert (await state(store, dead), await state(store, mine)) == (OutboxState.UNSURE, OutboxState.SENDING)
-    assert await store.read(lambda s: outbox.due_unsure(s, NOW)) == []
-    assert [said.row.id for said in await store.read(lambda s: outbox.due_unsure(s, look))] == [dead]
+    assert await store.read(lambda s: doubt.due_unsure(s, NOW)) == []
+    assert [said.row.id for said in await store.read(lambda s: doubt.due_unsure(s, look))] == [dead]
     assert await store.read(lambda session: outbox.next_due(session, NOW)) == look
 
 
@@ -230,11 +230,11 @@ async def test_found_by_its_comment(store: Store) -> None:
     """By GitHub's id, else by slot where the id is not known yet; never a comment of another thread."""
     row_id = await say(store, "run/1")
     row = await store.read(lambda s: s.get_one(Outbox, row_id))
-    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 5, None)) is None
-    found = await store.read(lambda s: outbox.standing(s, row.thread_id, 5, row.slot))
+    assert await store.read(lambda s: spoken.standing(s, row.thread_id, 5, None)) is None
+    found = await store.read(lambda s: spoken.standing(s, row.thread_id, 5, row.slot))
     assert found is not None
     await claim(store)
     await posted(store, row_id)
-    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 5, None)) is not None
-    assert await store.read(lambda s: outbox.standing(s, row.thread_id, 6, row.slot)) is None
-    assert await store.read(lambda s: outbox.standing(s, "another", 5, row.slot)) is None
+    assert await store.read(lambda s: spoken.standing(s, row.thread_id, 5, None)) is not None
+    assert await store.read(lambda s: spoken.standing(s, row.thread_id, 6, row.slot)) is None
+    assert await store.read(lambda s: spoken.standing(s, "another", 5, row.slot)) is None

@@ -11,7 +11,7 @@ from sqlmodel import select
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, OutboxState, RunState
-from bot.store import Session, Store, outbox, posts, runs
+from bot.store import Session, Store, doubt, outbox, posts, runs
 from bot.store.tables import Attempt, Frame, Outbox, Run
 from tests import rows
 
@@ -111,9 +111,9 @@ async def test_a_comment_that_comes_back_settles_its_row(waiting: Waiting) -> No
     """Our webhook ends the doubt, and with it the wait."""
     row_id = await waiting.wants("comment", "hello")
     await waiting.claim()
-    await waiting.store.write(lambda s: outbox.unsure(s, row_id, NOW, "no answer"))
+    await waiting.store.write(lambda s: doubt.unsure(s, row_id, NOW, "no answer"))
     slot = (await waiting.row(row_id)).slot
-    await waiting.store.write(lambda s: outbox.confirm(s, slot, 7, "u", NOW))
+    await waiting.store.write(lambda s: doubt.confirm(s, slot, 7, "u", NOW))
     assert (await waiting.row(row_id)).outcome == {"id": 7, "url": "u"}
     assert (await waiting.run()).state is RunState.QUEUED
 
@@ -123,10 +123,10 @@ async def test_a_review_that_comes_back_is_looked_for_at_once(waiting: Waiting) 
     row_id = await waiting.wants("review")
     await waiting.claim()
     slot = (await waiting.row(row_id)).slot
-    assert await waiting.store.write(lambda s: outbox.confirm(s, slot, 7, "u", NOW)) is None
+    assert await waiting.store.write(lambda s: doubt.confirm(s, slot, 7, "u", NOW)) is None
     assert (await waiting.row(row_id)).posted_id is None
-    await waiting.store.write(lambda s: outbox.unsure(s, row_id, NOW + timedelta(seconds=90), "no answer"))
-    await waiting.store.write(lambda s: outbox.confirm(s, slot, 7, "u", NOW))
+    await waiting.store.write(lambda s: doubt.unsure(s, row_id, NOW + timedelta(seconds=90), "no answer"))
+    await waiting.store.write(lambda s: doubt.confirm(s, slot, 7, "u", NOW))
     row = await waiting.row(row_id)
     assert (row.state, row.not_before, row.posted_id) == (OutboxState.UNSURE, NOW, None)
     assert (await waiting.run()).state is RunState.WAITING

@@ -7,7 +7,7 @@ from datetime import timedelta
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import DeliveryState, RunState, follow
-from bot.store import Session, Store, deliveries, outbox, runs
+from bot.store import Session, Store, deliveries, outbox, runs, spoken
 from bot.store.rest import unfinished
 from bot.store.tables import Run
 from tests import rows
@@ -51,9 +51,9 @@ async def test_the_run_of_a_comment(store: Store) -> None:
     run_id = await store.write(lambda session: rows.run(session, guid="a").id)
     for purpose, action, number in (("reaction-eyes", "reaction", 5), ("result", "comment", 6)):
         await post(store, await say(store, run_id, purpose, action), number)
-    assert await store.read(lambda session: outbox.run_of(session, 6)) == run_id
-    assert await store.read(lambda session: outbox.run_of(session, 5)) is None
-    assert await store.read(lambda session: outbox.run_of(session, 7)) is None
+    assert await store.read(lambda session: spoken.run_of(session, 6)) == run_id
+    assert await store.read(lambda session: spoken.run_of(session, 5)) is None
+    assert await store.read(lambda session: spoken.run_of(session, 7)) is None
 
 
 async def post(store: Store, row_id: str, number: int) -> None:
