@@ -50,10 +50,11 @@ def turn() -> SelectOfScalar[Outbox]:
         col(before.id) < col(Outbox.id),
     )
     done = aliased(Outbox)
-    # a label that is put on and then taken off by one run must not come back
+    # a label that an agent puts on and then takes off must not come back; what steps wait for has its own order
     done_before = and_(
         col(done.run_id) == col(Outbox.run_id),
-        col(done.purpose) == "action",
+        col(done.action) == col(Outbox.action),
+        col(done.attempt_id).is_(None),
         col(done.state).in_(OPEN),
         col(done.id) < col(Outbox.id),
     )
@@ -71,7 +72,11 @@ def turn() -> SelectOfScalar[Outbox]:
         Outbox.state == OutboxState.PENDING,
         or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
-        or_(Outbox.purpose != "action", not_(exists(select(done.id).where(done_before)))),
+        or_(
+            Outbox.purpose != "action",
+            col(Outbox.attempt_id).is_not(None),
+            not_(exists(select(done.id).where(done_before))),
+        ),
         or_(
             Outbox.action != "comment",
             Outbox.priority != 0,
