@@ -61,6 +61,14 @@ BUILTINS: tuple[Builtin, ...] = (
     Builtin("stop", "stop", "stop", "end all of this thread, and start nothing in it until `resume`"),
     Builtin("resume", "resume", "resume", "start things in this thread again"),
     Builtin(
+        "steer",
+        "steer [run] <text>",
+        "steer Leave the parser alone",
+        "tell a run that is under way something: its agent reads it at its next turn",
+        (rf"\s+{_RUN}\s+(?P<text>\S.*)", r"\s+(?P<text>\S.*)"),
+        who="whoever may start it",
+    ),
+    Builtin(
         "approve",
         "approve [gate] [text]",
         "approve r5.plan It is small",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, waits
+from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, steering, waits
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -229,9 +229,12 @@ class Hearing:
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry is the one for the run's workflow."""
-        if command.kind == "builtin" and command.name == "retry" and configured.configuration is not None:
-            return await retries.needed(self._p.store, configured.configuration, event, command)
+        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
+        usable, named = configured.configuration, command.params.get("run")
+        if command.kind == "builtin" and command.name == "retry" and usable is not None:
+            return await retries.needed(self._p.store, usable, event, command)
+        if command.kind == "builtin" and command.name == "steer" and usable is not None:
+            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
         return _needed(configured, command)
 
 

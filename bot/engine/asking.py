@@ -69,6 +69,7 @@ class Asking:
                 schema=wanted(self._step),
                 tools=tools,
                 redact=self._around.bench.redact,
+                listen=partial(self._around.listen, self._begun),
             )
             outcome = await (call() if before is None else call(resumed=before[1], approved=before[2]))
         if isinstance(outcome, Wait | Faulted) and outcome.kept:

@@ -26,6 +26,7 @@ from bot.engine.run_files import RunFiles
 from bot.engine.run_folder import has_commands
 from bot.engine.run_inputs import SecretInputs, secret_names
 from bot.engine.service import Service
+from bot.engine.steering import say_late
 from bot.engine.tools import Tools, repository_of, workspace_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
@@ -105,6 +106,7 @@ class Desk:
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         configuration, steps = self._known(rows)
         self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
+        say_late(session, self._t.speaker, rows, end, configuration)
         workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
         say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
 
