@@ -26,7 +26,7 @@ def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
     if named is not None:
         if one := [run for run in found if named == f"r{run.number}"]:
             return one
-        raise UserError("steer_none", f"{named} is not under way here")
+        raise UserError("steer_none", f"there is no {named} under way here")
     if at_work := [run for run in found if run.state is RunState.RUNNING]:
         return at_work
     if len(found) > 1:
