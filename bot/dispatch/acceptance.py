@@ -19,14 +19,19 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.thread import Issue
+from bot.model.trial import Trial
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Run, Thread
 from bot.store.threads import Kind
+from bot.workflows import Limits
 from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
 REQUESTS_MAX = 20
+
+#: why nothing is started where nothing could be said
+LOCKED = "locked: the conversation is locked, so nothing can be said in it"
 
 #: what a built-in does to the rows; whatever it had to ask GitHub was asked before
 Act = Callable[[Session, Thread], None]
@@ -173,6 +178,14 @@ def _dispatch(
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial, and the limits of the default branch, which hold beside those of the branch that is tried."""
+
+    trial: Trial
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What a dispatch is to run, whoever asks: the request's words, what they are bound to, and where they came from.
 
@@ -185,6 +198,7 @@ class Wanted:
     trigger: Mapping[str, Any]
     repeats: Dispatch | None = None
     retry_of: str | None = None
+    tried: Tried | None = None
 
 
 def start(
@@ -217,10 +231,15 @@ def start(
         depth=_depth(asked, first),
         target_kind=acceptance.target_kind,
         reply_to=acceptance.reply_to,
+        trial=wanted.tried is not None,
         created_at=acceptance.now,
     )
+    if event.issue.locked:  # nothing can be said there, not even by a reaction
+        dispatches.refuse(session, dispatch, LOCKED)
+        return None
+    limits = bot.limits if wanted.tried is None else bot.limits.within(wanted.tried.limits)
     refused = admission.refusal(
-        session, thread, event.sender, bot.limits, acceptance.ceilings, acceptance.handle, acceptance.now
+        session, thread, event.sender, limits, acceptance.ceilings, acceptance.handle, acceptance.now
     )
     if refused is not None:
         dispatches.refuse(session, dispatch, f"{refused.key}: {refused.told}")

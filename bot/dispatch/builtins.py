@@ -111,6 +111,14 @@ BUILTINS: tuple[Builtin, ...] = (
         (rf"\s+{_LINK}", r"\s+#?(?P<number>\d{1,6})"),
     ),
     Builtin("pins", "pins", "pins", "list the pinned comments"),
+    Builtin(
+        "try",
+        "try <branch> <command>",
+        "try better-triage triage",
+        "run an agent or workflow with the configuration of a branch: without secrets, and nothing is written",
+        (r"\s+(?P<branch>\S+)\s+(?P<text>\S.*)",),
+        role=Role.WRITE,
+    ),
     Builtin("why", "why [run]", "why r3", "what a run saw, and why", ("", rf"\s+{_RUN}")),
     Builtin("config", "config", "config", "the configuration in force, and what is wrong with it"),
 )

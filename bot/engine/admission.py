@@ -8,6 +8,7 @@ from bot import log
 from bot.engine.graph import End
 from bot.engine.permissions import missing
 from bot.engine.tools import Tools
+from bot.engine.trials import trial_of
 from bot.errors import Forbidden, NotFound, Transient
 from bot.github import RepositoryClient
 from bot.model.installation import Installation
@@ -41,7 +42,9 @@ class Admission:
     async def _role(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> End | None:
         if not rows.dispatch.actor_role or self._t.clock.now() - rows.dispatch.created_at <= FRESH:
             return None
-        needed = configuration.role_for(rows.run.workflow)
+        # a branch does not say who may try it
+        trial = trial_of(rows.dispatch)
+        needed = configuration.role_for(rows.run.workflow) if trial is None else Role(trial.role)
         try:
             role = await client.permission(rows.dispatch.actor)
         except (NotFound, Forbidden):
@@ -69,7 +72,8 @@ class Admission:
         if found.suspended:
             return Failed("app_suspended", "the App's installation is suspended", "Its owner can unsuspend it.")
         pull_request = rows.thread.is_pull_request
-        lacking = missing(configuration, workflow, found.permissions, pull_request=pull_request)
+        trial = rows.dispatch.trial
+        lacking = missing(configuration, workflow, found.permissions, pull_request=pull_request, trial=trial)
         if not lacking:
             return None
         names = ", ".join(f"`{name}`" for name in lacking)

@@ -28,6 +28,7 @@ from bot.engine.run_inputs import SecretInputs, secret_names
 from bot.engine.service import Service
 from bot.engine.steering import say_late
 from bot.engine.tools import Tools, repository_of, workspace_of
+from bot.engine.trials import budget_of, trial_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.outcome import Done, Failed, Faulted, Intent, Outcome
@@ -65,6 +66,7 @@ class Desk:
             raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
         asked, _ = request_budget(rows.dispatch.params)
         budget = checked.budget_for(workflow).within(asked).within(Budget(usd=self._t.max_run_usd))
+        budget = budget.within(budget_of(trial_of(rows.dispatch)))
         return Terms(
             checked,
             workflow,
@@ -234,8 +236,10 @@ class Desk:
             yield Place(workspace, {**shared, **own}, {**values, **more}, readable)
 
     async def _foreign(self, begun: Begun) -> bool:
-        """Whether the step sees what a stranger's fork holds: it gets no secrets and no network."""
+        """Whether the step sees what a stranger's fork holds, or is tried: it gets no secrets and no network."""
         thread, step = begun.rows.thread, begun.step
+        if begun.rows.dispatch.trial:
+            return True
         if not thread.is_pull_request or step.workspace == "none":
             return False
         return (await self._client(begun.rows).pull_request(thread.number)).from_fork

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from bot.engine.trials import writes
 from bot.workflows import Configuration, Step, Workflow
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.github_steps import PullRequestStep, ReviewStep
@@ -38,11 +39,19 @@ _EVENTS: Mapping[str, Mapping[str, str]] = {"merged": _PULL_READ, "checks_comple
 
 
 def missing(
-    configuration: Configuration, workflow: Workflow, granted: Mapping[str, str], *, pull_request: bool
+    configuration: Configuration,
+    workflow: Workflow,
+    granted: Mapping[str, str],
+    *,
+    pull_request: bool,
+    trial: bool = False,
 ) -> dict[str, str]:
-    """The permissions that are lacking, as `checks: read`, each with what needs it, in words."""
+    """The permissions that are lacking, as `checks: read`, each with what needs it, in words.
+
+    A trial leaves out the steps that write, and what they need.
+    """
     lacking: dict[str, str] = {}
-    for wanted, what in needs(configuration, workflow, pull_request=pull_request):
+    for wanted, what in needs(configuration, workflow, pull_request=pull_request, trial=trial):
         for name, level in wanted.items():
             if _rank(granted.get(name)) < _rank(level):
                 lacking.setdefault(f"{name}: {level}", what)
@@ -53,12 +62,13 @@ def missing(
 
 
 def needs(
-    configuration: Configuration, workflow: Workflow, *, pull_request: bool
+    configuration: Configuration, workflow: Workflow, *, pull_request: bool, trial: bool = False
 ) -> Iterator[tuple[Mapping[str, str], str]]:
     """Each thing that is needed, and what for."""
     yield {"issues": "write", **(_PULL_WRITE if pull_request else {})}, "what it says is posted in this thread"
     for step in _every(configuration, workflow, set()):
-        yield from _of(step)
+        if not (trial and writes(step)):
+            yield from _of(step)
 
 
 def _every(configuration: Configuration, workflow: Workflow, seen: set[str]) -> Iterator[Step]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.engine.graph import End
+from bot.engine.trials import trial_of
 from bot.model.codec import review_links
 from bot.model.context import Manifest
 from bot.model.outcome import Intent
@@ -273,6 +274,7 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
         threads=() if rows.dispatch.reply_to is not None else review_links(rows.dispatch.trigger),
+        trial=str(trial_of(rows.dispatch) or ""),
     )
 
 
