@@ -155,7 +155,7 @@ async def test_limits_of_a_run(tmp_path: Path, strict: str) -> None:
 WRITES = """\
 version: 1
 resources:
-  hook: {webhook: {url: "https://hooks.example.org/x"}}
+  hook: {webhook: "https://hooks.example.org/x"}
 workflows:
   go:
     steps:
@@ -163,7 +163,7 @@ workflows:
       - {id: label, notify: {labels: {add: [bug]}}}
       - {id: hook, notify: {webhook: {resource: hook, body: {}}}}
       - {id: open, pull_request: {title: New}}
-      - {id: last, run: echo the end, workspace: none}
+      - {id: finish, run: echo the end, workspace: none}
 """
 
 
@@ -179,7 +179,7 @@ async def test_nothing_is_written(tmp_path: Path) -> None:
             ("label", AttemptState.SKIPPED, note),
             ("hook", AttemptState.SKIPPED, note),
             ("open", AttemptState.SKIPPED, note),
-            ("last", AttemptState.SUCCESS, []),
+            ("finish", AttemptState.SUCCESS, []),
         ]
         replies = stage.replies()
         assert any(reply.startswith("Seen.") for reply in replies)
