@@ -15,13 +15,13 @@ version: 1
 agents:
   one: {model: "demo:echo", prompt: Help.}
 resources:
-  box: {mcp: {command: [box]}}
+  box: {url: "https://box.example.org/mcp"}
 workflows:
   flow:
     steps:
       - id: a
         agent: one
-        tools: [read_file, read_thread, run_command, add_labels, pin_comment, dispatch, write_file, box.put]
+        tools: [read_file, read_thread, run_command, add_labels, pin_comment, dispatch, write_file, {name: put, from: box}]
 """
 
 
