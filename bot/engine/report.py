@@ -93,7 +93,8 @@ class Reporter:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
                 told = reacts and bot.publish.progress != "none"
-                if not said and not told and not spoken.any_of_run(session, rows.run.id):  # nobody would know
+                heard = told or spoken.any_of_run(session, rows.run.id)
+                if not said and (rows.dispatch.trial or not heard):  # nobody would know, or not that it was a trial
                     name = inline_code(rows.run.workflow)
                     body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
                     self._end(session, rows, body, "output", bot)

@@ -21,7 +21,8 @@ workflows:
     steps:
       - id: a
         agent: one
-        tools: [read_file, read_thread, run_command, add_labels, pin_comment, dispatch, write_file, {name: put, from: box}]
+        tools:
+          [read_file, read_thread, run_command, add_labels, pin_comment, dispatch, write_file, {name: put, from: box}]
 """
 
 
@@ -66,12 +67,30 @@ async def test_tools() -> None:
     assert "`put` did nothing" in answer.text
 
 
+def dispatch(trial: Trial) -> Dispatch:
+    """A dispatch that is this trial."""
+    return Dispatch(
+        thread_id="t",
+        delivery_id="d",
+        sequence=1,
+        snapshot_id="s",
+        actor_id=11,
+        actor="ana",
+        actor_role="write",
+        request="",
+        command="flow",
+        trigger={"trial": trial.to_row()},
+        trial=True,
+    )
+
+
 def test_what_a_dispatch_keeps() -> None:
     """Where it is from, and what binds it; any other dispatch keeps none of it."""
     trial = Trial("topic", "4be1d02" + "0" * 33, "write", usd=1.0, minutes=5)
-    row = Dispatch(trial=True, trigger={"trial": trial.to_row()})
+    row = dispatch(trial)
     assert trial_of(row) == trial
     assert str(trial) == "tried from topic at 4be1d02, nothing written"
     assert budget_of(trial) == Budget(usd=1.0, minutes=5)
-    assert trial_of(Dispatch(trial=False, trigger={"trial": trial.to_row()})) is None
+    row.trial = False
+    assert trial_of(row) is None
     assert budget_of(None) == Budget()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlmodel import select
@@ -23,7 +24,7 @@ THEIRS = MAIN + '  other: {model: "demo:echo", prompt: Say it again.}\n'
 
 @asynccontextmanager
 async def trying(
-    tmp_path: Path, theirs: str = THEIRS, main: str = MAIN, **overrides: object
+    tmp_path: Path, theirs: str = THEIRS, main: str = MAIN, **overrides: Any
 ) -> AsyncIterator[tuple[Stage, str]]:
     """A stage with the branch `topic`, and its commit."""
     async with open_stage(tmp_path, {PATH: main}, **overrides) as stage:
@@ -184,6 +185,16 @@ async def test_nothing_is_written(tmp_path: Path) -> None:
         replies = stage.replies()
         assert any(reply.startswith("Seen.") for reply in replies)
         assert any("the end" in reply and "nothing written" in reply for reply in replies)
+
+
+async def test_a_trial_without_an_answer(tmp_path: Path) -> None:
+    """All that it would do is to write: it says so much."""
+    steps = "      - {id: label, notify: {labels: {add: [bug]}}}\n"
+    async with trying(tmp_path, f"version: 1\nworkflows:\n  go:\n    steps:\n{steps}") as (stage, sha):
+        await stage.says("ana", "@bot try topic go")
+        (reply,) = stage.replies()
+        assert reply.startswith("r1 `go` succeeded without output.")
+        assert f"tried from topic at {sha[:7]}, nothing written" in reply
 
 
 async def test_no_secret_and_no_variable_is_given(tmp_path: Path) -> None:
