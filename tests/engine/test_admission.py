@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot.model.state import RunState
+from bot.model.trial import Trial
 from bot.store import Store
 from tests.engine.scene import open_room
 from tests.github.fake import answer
@@ -68,3 +69,16 @@ async def test_what_has_begun_is_not_asked_again(store: Store, tmp_path: Path) -
         room.server.on("GET", path, answer(installation(number, {})))
         assert await room.desk.admit(rows) is None
         assert room.server.sent("GET", path) == []
+
+
+@pytest.mark.parametrize(("role", "allowed"), [("write", False), ("maintain", True)])
+async def test_a_branch_does_not_say_who_may_try_it(store: Store, tmp_path: Path, role: str, allowed: bool) -> None:
+    """The role that the default branch asks for is kept with the trial, and looked at again when it starts."""
+    async with open_room(store, tmp_path, FILE + "trigger_role: read\n") as room:
+        rows = await room.case.rows()
+        rows.dispatch.trial = True
+        rows.dispatch.trigger = {"trial": Trial("topic", "c" * 40, "maintain").to_row()}
+        room.server.clock.advance(60)
+        room.server.on("GET", "/repos/acme/widgets/collaborators/ana/permission", answer({"role_name": role}))
+        end = await room.desk.admit(rows)
+        assert (end is None) is allowed
