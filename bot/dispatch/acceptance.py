@@ -19,12 +19,13 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.thread import Issue
+from bot.model.trial import KEY as TRIAL
 from bot.model.trial import Trial
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Run, Thread
 from bot.store.threads import Kind
-from bot.workflows import Limits
+from bot.workflows import Configuration, Limits
 from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
@@ -166,14 +167,7 @@ def _dispatch(
     assert configured.configuration is not None
     if asked.cause is None and _asked_already(session, thread, acceptance, command):
         return
-    workflow = configured.configuration.workflow_for(command.name)
-    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
-    event, cause = acceptance.event, asked.cause
-    text = event.text if cause is None else cause.text
-    if acceptance.said is not None:
-        text = acceptance.said.text
-    kept = trigger(event, command, cause) | _of_review(acceptance)
-    wanted = Wanted(command.name, text, signed, kept)
+    wanted = wanted_of(acceptance, asked, command, configured.configuration)
     start(session, thread, acceptance, asked, wanted, speaker)
 
 
@@ -199,6 +193,22 @@ class Wanted:
     repeats: Dispatch | None = None
     retry_of: str | None = None
     tried: Tried | None = None
+
+
+def wanted_of(
+    acceptance: Acceptance, asked: Asked, command: Command, usable: Configuration, tried: Tried | None = None
+) -> Wanted:
+    """What a request asks for, with the names of a configuration; `tried`, where that is a branch's."""
+    workflow = usable.workflow_for(command.name)
+    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
+    event, cause = acceptance.event, asked.cause
+    text = event.text if cause is None else cause.text
+    if acceptance.said is not None:
+        text = acceptance.said.text
+    kept = trigger(event, command, cause) | _of_review(acceptance)
+    if tried is not None:
+        kept[TRIAL] = tried.trial.to_row()
+    return Wanted(command.name, text, signed, kept, tried=tried)
 
 
 def start(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.dispatch import configuration, inputs
-from bot.dispatch.acceptance import Acceptance, Act, Asked, Tried, Wanted, start, tell_broken, trigger
+from bot.dispatch import configuration
+from bot.dispatch.acceptance import Acceptance, Act, Asked, Tried, start, tell_broken, wanted_of
 from bot.dispatch.bases import Bases
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse
@@ -15,7 +15,7 @@ from bot.dispatch.replies import Prepare, Replies
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
 from bot.model.role import Role
-from bot.model.trial import KEY, Trial
+from bot.model.trial import Trial
 from bot.publish import inline_code
 from bot.store import Session
 from bot.store.tables import Thread
@@ -46,7 +46,7 @@ async def _try(replies: Replies, asked: Asked, acceptance: Acceptance, client: R
         name = inline_code(command.name)
         raise UserError("try_refused", f"{name} takes the role {needed}, as the default branch says")
     tried = Tried(_trial(usable, branch, commit, command.name, needed), usable.bot.limits)
-    wanted = _wanted(found.configuration, command, acceptance, tried)
+    wanted = wanted_of(acceptance, asked, command, found.configuration, tried)
 
     def act(session: Session, thread: Thread) -> None:
         start(session, thread, theirs, asked, wanted, replies.speaker)
@@ -94,13 +94,6 @@ def _trial(usable: Configuration, branch: str, commit: str, name: str, role: Rol
     budget = usable.budget_for(workflow) if workflow is not None else usable.bot.limits.per_run
     budget = budget.within(usable.bot.limits.per_run)
     return Trial(branch, commit, str(role), budget.usd, budget.tokens, budget.minutes)
-
-
-def _wanted(theirs: Configuration, command: Command, acceptance: Acceptance, tried: Tried) -> Wanted:
-    workflow = theirs.workflow_for(command.name)
-    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
-    values = {**trigger(acceptance.event, command), KEY: tried.trial.to_row()}
-    return Wanted(command.name, acceptance.event.text, signed, values, tried=tried)
 
 
 PREPARES: Mapping[str, Prepare] = {"try": _try}
