@@ -73,6 +73,7 @@ async def test_free_text_goes_to_the_branch_s_default(tmp_path: Path) -> None:
         ("try refs/heads/topic other x", "`refs/heads/topic` is no name that a branch can have"),
         ("try HEAD other x", "`HEAD` is no name that a branch can have"),
         ("try topic~1 other x", "`topic~1` is no name that a branch can have"),
+        ("try topic..main other x", "`topic..main` is no name that a branch can have"),
         ("try topic help", "`help` is built in, and the same on every branch"),
         ("try topic othar now", "`topic` has no agent or workflow of that name (did you mean `other`?)"),
     ],
