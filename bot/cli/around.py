@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NoReturn
@@ -21,7 +21,7 @@ from bot.model.outcome import Done, Failed, Outcome
 from bot.model.role import Role
 from bot.model.thread import Account
 from bot.publish import Redactor
-from bot.runners import Call, Runners
+from bot.runners import Call, Runners, Said
 from bot.settings import Settings
 from bot.steps.pull_request import Remote
 from bot.steps.tools import CommentPage, ThreadAccess
@@ -136,6 +136,10 @@ class Local:
 
     async def happened(self, event: str) -> None:
         """Nothing ever happens on a thread from a file."""
+
+    async def listen(self, begun: Begun, known: Collection[str]) -> Sequence[Said]:
+        """Nobody says anything to a local run."""
+        return ()
 
     def now(self) -> datetime:
         return datetime.now(UTC)

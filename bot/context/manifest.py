@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bot.context.window import NOT_ASKED
-from bot.model.context import CommentRecord, InputRecord, Manifest
+from bot.model.context import CommentRecord, InputRecord, Manifest, SteerRecord
 
 #: rows of comments that were left out; the newest are what somebody asks about
 _MOST_LEFT_OUT = 10
@@ -40,7 +40,7 @@ def manifest_table(manifest: Manifest) -> str:
     seen = [record for record in manifest.comments if record.fate in _SEEN]
     left = [record for record in manifest.comments if record.fate not in _SEEN]
     parts = [_summary(manifest)]
-    if rows := [*map(_comment, seen), *map(_input, manifest.inputs)]:
+    if rows := [*map(_comment, seen), *map(_input, manifest.inputs), *map(_steer, manifest.steers)]:
         parts.append(_table(rows))
     if left:
         folded = [_table(map(_comment, left[-_MOST_LEFT_OUT:]))]
@@ -90,6 +90,11 @@ def _input(record: InputRecord) -> str:
     if record.duration_s is not None:
         facts.append(f"{record.duration_s:.1f} s")
     return f"| input {_text(record.name)} | {record.bytes:,} B | {_text(', '.join(facts))} |"
+
+
+def _steer(record: SteerRecord) -> str:
+    said, read = (value[:16].replace("T", " ") for value in (record.at, record.read_at))
+    return f"| said by {_text(record.by)}, {said} UTC | {record.bytes:,} B | read while it worked, {read} UTC |"
 
 
 def _removals(manifest: Manifest) -> list[str]:

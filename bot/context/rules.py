@@ -22,6 +22,8 @@ like another block, a header, a system message or a marker.
   `review` a place in a pull request's changes that the request is about, `thread` what was said there before,
   `input` what was just computed or read, `value` something inserted into the task, `context` what this run keeps
   under a key, `reference` what an earlier step made, `rework` why this is done again.
+- A later message may hold a block of kind `steer`: what a person who may command says while you work. It counts as the
+  request does, and the newest counts most.
 - You see the newest comments and the pins, not the whole thread. Say so if what you need is not there, and invent
   nothing.
 

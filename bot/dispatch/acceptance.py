@@ -19,14 +19,20 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.thread import Issue
+from bot.model.trial import KEY as TRIAL
+from bot.model.trial import Trial
 from bot.publish import Speaker, configuration_body, note_body
 from bot.store import Session, dispatches, outbox, snapshots
 from bot.store.tables import Delivery, Dispatch, Run, Thread
 from bot.store.threads import Kind
+from bot.workflows import Configuration, Limits
 from bot.workflows.extends import REPOSITORY
 
 #: requests that are taken from one comment
 REQUESTS_MAX = 20
+
+#: why nothing is started where nothing could be said
+LOCKED = "locked: the conversation is locked, so nothing can be said in it"
 
 #: what a built-in does to the rows; whatever it had to ask GitHub was asked before
 Act = Callable[[Session, Thread], None]
@@ -161,15 +167,16 @@ def _dispatch(
     assert configured.configuration is not None
     if asked.cause is None and _asked_already(session, thread, acceptance, command):
         return
-    workflow = configured.configuration.workflow_for(command.name)
-    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
-    event, cause = acceptance.event, asked.cause
-    text = event.text if cause is None else cause.text
-    if acceptance.said is not None:
-        text = acceptance.said.text
-    kept = trigger(event, command, cause) | _of_review(acceptance)
-    wanted = Wanted(command.name, text, signed, kept)
+    wanted = wanted_of(acceptance, asked, command, configured.configuration)
     start(session, thread, acceptance, asked, wanted, speaker)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial, and the limits of the default branch, which hold beside those of the branch that is tried."""
+
+    trial: Trial
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +192,23 @@ class Wanted:
     trigger: Mapping[str, Any]
     repeats: Dispatch | None = None
     retry_of: str | None = None
+    tried: Tried | None = None
+
+
+def wanted_of(
+    acceptance: Acceptance, asked: Asked, command: Command, usable: Configuration, tried: Tried | None = None
+) -> Wanted:
+    """What a request asks for, with the names of a configuration; `tried`, where that is a branch's."""
+    workflow = usable.workflow_for(command.name)
+    signed = inputs.sign(workflow, command.params) if workflow else inputs.Signed(command.params, {})
+    event, cause = acceptance.event, asked.cause
+    text = event.text if cause is None else cause.text
+    if acceptance.said is not None:
+        text = acceptance.said.text
+    kept = trigger(event, command, cause) | _of_review(acceptance)
+    if tried is not None:
+        kept[TRIAL] = tried.trial.to_row()
+    return Wanted(command.name, text, signed, kept, tried=tried)
 
 
 def start(
@@ -217,10 +241,15 @@ def start(
         depth=_depth(asked, first),
         target_kind=acceptance.target_kind,
         reply_to=acceptance.reply_to,
+        trial=wanted.tried is not None,
         created_at=acceptance.now,
     )
+    if event.issue.locked:  # nothing can be said there, not even by a reaction
+        dispatches.refuse(session, dispatch, LOCKED)
+        return None
+    limits = bot.limits if wanted.tried is None else bot.limits.within(wanted.tried.limits)
     refused = admission.refusal(
-        session, thread, event.sender, bot.limits, acceptance.ceilings, acceptance.handle, acceptance.now
+        session, thread, event.sender, limits, acceptance.ceilings, acceptance.handle, acceptance.now
     )
     if refused is not None:
         dispatches.refuse(session, dispatch, f"{refused.key}: {refused.told}")

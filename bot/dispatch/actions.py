@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.dispatch import answering, halts, pinning, reports, retries
+from bot.dispatch import answering, halts, pinning, reports, retries, steering, trying
 from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import UserError
@@ -15,6 +15,8 @@ PREPARES: Mapping[str, Prepare] = {
     **reports.PREPARES,
     **halts.PREPARES,
     **retries.PREPARES,
+    **steering.PREPARES,
+    **trying.PREPARES,
     **pinning.PREPARES,
     **answering.PREPARES,
 }

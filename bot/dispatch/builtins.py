@@ -61,6 +61,14 @@ BUILTINS: tuple[Builtin, ...] = (
     Builtin("stop", "stop", "stop", "end all of this thread, and start nothing in it until `resume`"),
     Builtin("resume", "resume", "resume", "start things in this thread again"),
     Builtin(
+        "steer",
+        "steer [run] <text>",
+        "steer Leave the parser alone",
+        "tell a run that is under way something: its agent reads it at its next turn",
+        (rf"\s+{_RUN}\s+(?P<text>\S.*)", r"\s+(?P<text>\S.*)"),
+        who="whoever may start it",
+    ),
+    Builtin(
         "approve",
         "approve [gate] [text]",
         "approve r5.plan It is small",
@@ -103,6 +111,14 @@ BUILTINS: tuple[Builtin, ...] = (
         (rf"\s+{_LINK}", r"\s+#?(?P<number>\d{1,6})"),
     ),
     Builtin("pins", "pins", "pins", "list the pinned comments"),
+    Builtin(
+        "try",
+        "try <branch> <command>",
+        "try better-triage triage",
+        "run an agent or workflow with the configuration of a branch: without secrets, and nothing is written",
+        (r"\s+(?P<branch>\S+)\s+(?P<text>\S.*)",),
+        role=Role.WRITE,
+    ),
     Builtin("why", "why [run]", "why r3", "what a run saw, and why", ("", rf"\s+{_RUN}")),
     Builtin("config", "config", "config", "the configuration in force, and what is wrong with it"),
 )

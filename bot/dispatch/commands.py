@@ -10,6 +10,7 @@ from typing import Literal
 
 from bot.dispatch import mentions
 from bot.dispatch.builtins import BUILTINS, Builtin
+from bot.workflows import Configuration
 from bot.workflows.workflow import REQUEST_WORDS
 
 _FIRST_WORD = re.compile(r"\s*(\S+)")
@@ -83,6 +84,13 @@ def _builtin(text: str, table: Sequence[Builtin], asked: bool) -> Command | None
                     return None  # nobody is asked: these are words to somebody else
                 return Command("builtin", builtin.name, params, free)
     return None
+
+
+def names_of(usable: Configuration) -> tuple[dict[str, tuple[str, ...]], set[str]]:
+    """What a configuration offers, for `parse`: `names`, and those that are `signed`."""
+    found = {name: usable.workflow_for(name) for name in usable.names()}
+    names = {name: (*each.params, *each.inputs) if each else () for name, each in found.items()}
+    return names, {name for name, each in found.items() if each is not None and each.inputs}
 
 
 def key_values(text: str) -> tuple[dict[str, str], str]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, waits
-from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept, react, tell_surplus
+from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, steering, waits
+from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.builtins import BUILTINS
-from bot.dispatch.commands import Command, parse
+from bot.dispatch.commands import Command, names_of, parse
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.elsewhere import Elsewhere
@@ -37,12 +37,15 @@ from bot.model.role import Role
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries
 from bot.store.tables import Delivery
-from bot.workflows import Configuration
 
 _log = log.get("dispatch")
 
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
+#: the least role of each built-in, where it names one
+_ROLES = {each.name: each.role for each in BUILTINS}
+#: the built-ins that start runs
+_STARTING = frozenset({"retry", "try"})
 #: who else listens to events on threads, in this order
 EARS: tuple[Ear, ...] = (
     hear_tick,
@@ -166,7 +169,7 @@ class Hearing:
                 tell_surplus(session, thread, acceptance, looked.surplus, parts.speaker)
             for one in heard:
                 one.act(session, thread)
-            _settled(session, delivery, looked, names, heard)
+            _settled(session, delivery, looked, names, heard, locked=event.issue.locked)
             _keep_or_purge(session, delivery, event)
 
         await publish.write(self._p.store, work)
@@ -203,8 +206,7 @@ class Hearing:
         found = await asyncio.to_thread(search) if long else search()
         # only while somebody is asked are words behind `approve` an answer, and no request
         asked = bool(found) and await answering.any_open(occasion)
-        names = {name: _declared(usable, name) for name in usable.names()}
-        signed = {name for name in names if _signed(usable, name)}
+        names, signed = names_of(usable)
         looked = _Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
@@ -229,17 +231,22 @@ class Hearing:
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry is the one for the run's workflow."""
-        if command.kind == "builtin" and command.name == "retry" and configured.configuration is not None:
-            return await retries.needed(self._p.store, configured.configuration, event, command)
+        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
+        usable, named = configured.configuration, command.params.get("run")
+        if command.kind == "builtin" and command.name == "retry" and usable is not None:
+            return await retries.needed(self._p.store, usable, event, command)
+        if command.kind == "builtin" and command.name == "steer" and usable is not None:
+            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
         return _needed(configured, command)
 
 
 def _settled(
-    session: Session, delivery: Delivery, looked: _Looked, names: Sequence[str], heard: Sequence[Heard]
+    session: Session, delivery: Delivery, looked: _Looked, names: Sequence[str], heard: Sequence[Heard], *, locked: bool
 ) -> None:
     """What became of the delivery, and why."""
     reasons = [*([f"answered {', '.join(names)}"] if names else []), *(one.reason for one in heard if one.reason)]
+    if locked and looked.starts:
+        reasons.append(LOCKED)
     if looked.asked or names or any(not one.silent for one in heard):
         deliveries.settle(session, delivery.id, DeliveryState.PLANNED, "; ".join(reasons)[:500])
     else:
@@ -271,6 +278,11 @@ class _Looked:
     #: whether the bot is spoken to at all, by whomever
     mentioned: bool = False
 
+    @property
+    def starts(self) -> bool:
+        """Whether anything is asked that starts a run."""
+        return any(one.command.kind != "builtin" or one.command.name in _STARTING for one in self.asked)
+
     def spoken_to(self, event: Event) -> bool:
         """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
         return self.mentioned or event.sender.is_bot
@@ -281,16 +293,6 @@ def _needed(configured: Configured, command: Command) -> Role:
     if configured.configuration is None:
         return Role.WRITE
     if command.kind == "builtin":
-        return configured.configuration.bot.trigger_role
+        least, own = configured.configuration.bot.trigger_role, _ROLES[command.name]
+        return least if own is None or least.at_least(own) else own
     return configured.configuration.role_for(command.name)
-
-
-def _declared(usable: Configuration, name: str) -> tuple[str, ...]:
-    workflow = usable.workflow_for(name)
-    return (*workflow.params, *workflow.inputs) if workflow else ()
-
-
-def _signed(usable: Configuration, name: str) -> bool:
-    """Whether it declares inputs, so that a `key=value` word with another key is a mistake and no free text."""
-    workflow = usable.workflow_for(name)
-    return workflow is not None and bool(workflow.inputs)

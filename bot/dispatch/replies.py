@@ -25,7 +25,7 @@ class Replies:
 
     def __init__(self, parts: Parts, take_over: TakeOver) -> None:
         self.speaker: Speaker = parts.speaker
-        self.store, self.memo = parts.store, parts.memo
+        self.store, self.memo, self.github = parts.store, parts.memo, parts.github
         self.take_over = take_over
 
     def refusal(self, asked: Asked, acceptance: Acceptance, error: UserError) -> Act:

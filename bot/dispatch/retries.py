@@ -103,6 +103,9 @@ def _again(
     rows = runs.rows(session, run_id)
     run, first = rows.run, rows.dispatch
     name = f"r{run.number}"
+    if first.trial:
+        hint = f"ask for it anew with `{acceptance.handle} try`"
+        raise UserError("retry_refused", f"{name} was a trial", hint)
     if not run.state.ended:
         raise UserError("retry_refused", f"{name} is still under way", f"`{acceptance.handle} cancel {name}` ends it")
     if (other := dispatches.retrying(session, run.id)) is not None:

@@ -9,6 +9,7 @@ from bot.engine.given import given
 from bot.engine.terms import Begun, Terms
 from bot.errors import UserError
 from bot.model.outcome import Outcome
+from bot.model.trial import NOTE
 from bot.steps import (
     branch_name,
     perform_code,
@@ -82,6 +83,10 @@ class Acting:
     def notify(self, step: NotifyStep) -> Outcome:
         """What is to be told, and done."""
         notice = step.notify
+        if self._begun.rows.dispatch.trial:
+            if notice.model_fields_set - {"comment"}:
+                self.warnings.append(f"{NOTE}: of `{step.id}` only the comment is said")
+            return perform_notify(comment=self._said(notice, "comment"))
         labels = notice.labels
         return perform_notify(
             comment=self._said(notice, "comment"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 from time import monotonic
@@ -24,8 +24,10 @@ from bot.engine.route import admits
 from bot.engine.said import charge, said, said_inside
 from bot.engine.survey import Join, Survey, survey
 from bot.engine.terms import Begun
+from bot.engine.trials import writes
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, RunState, follow
+from bot.model.trial import NOTE
 from bot.store import runs
 from bot.store.gates import ASKED
 from bot.store.tables import Attempt
@@ -158,6 +160,8 @@ class Advancing(Pausing):
     def _begin(self, tree: Tree, ledger: Ledger, level: Level, start: Start) -> bool:
         """Record a start. False where it was over at once or opened frames, so that the rows have to be read again."""
         step = level.step(start.step)
+        if self._rows.dispatch.trial and not start.skip and writes(step):
+            start = replace(start, skip=True, notes=(*start.notes, NOTE))
         attempt = self._attempt(level, step, start)
         if start.skip or isinstance(step, RoutingStep):
             ledger.pass_by(level, step, attempt, start)

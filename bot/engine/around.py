@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from bot.engine.assembly import Bench, RoleOf
 from bot.engine.terms import Begun
 from bot.model.context import Context
 from bot.model.pull import Diff
+from bot.runners import Said
 from bot.steps.pull_request import Remote
 from bot.steps.tools import ThreadAccess
 from bot.workflows.resources import Opened
@@ -89,6 +90,10 @@ class Surroundings(Protocol):
 
     async def happened(self, event: str) -> dict[str, Any] | None:
         """What is waited for, where it is so already: `merged`, or `checks_completed` of the head; else None."""
+        ...
+
+    async def listen(self, begun: Begun, known: Collection[str]) -> Sequence[Said]:
+        """What people said to an attempt since, where its conversation holds `known`; recorded as read."""
         ...
 
     def now(self) -> datetime:

@@ -15,6 +15,7 @@ from bot.engine.delivered import delivered
 from bot.engine.grant import step_limits
 from bot.engine.limits import allowance
 from bot.engine.terms import Begun, Terms
+from bot.engine.trials import stand_in, tool_writes
 from bot.errors import UserError
 from bot.model.context import Context, Manifest
 from bot.model.ident import compact
@@ -69,6 +70,7 @@ class Asking:
                 schema=wanted(self._step),
                 tools=tools,
                 redact=self._around.bench.redact,
+                listen=partial(self._around.listen, self._begun),
             )
             outcome = await (call() if before is None else call(resumed=before[1], approved=before[2]))
         if isinstance(outcome, Wait | Faulted) and outcome.kept:
@@ -151,10 +153,14 @@ class Asking:
             thread=self._around.comments(policy),
             names=self._terms.configuration.names(),
         )
-        found = {tool.name: tool for tool in builtin_tools(entries, around, self._read)}
+        # in a trial whatever might write is offered, and does nothing
+        idle = [entry for entry in entries if self._begun.rows.dispatch.trial and tool_writes(entry)]
+        at_work = tuple(entry for entry in entries if entry not in idle)
+        found = {tool.name: tool for tool in builtin_tools(at_work, around, self._read)}
+        found |= {entry.name: stand_in(entry) for entry in idle}
         async with AsyncExitStack() as stack:
-            for name in dict.fromkeys(entry.resource for entry in entries if entry.resource is not None):
-                for entry, tool in await self._of_resource(stack, name, entries):
+            for name in dict.fromkeys(entry.resource for entry in at_work if entry.resource is not None):
+                for entry, tool in await self._of_resource(stack, name, at_work):
                     found[entry.name] = tool
             yield tuple(found[entry.name] for entry in entries)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 
 from bot import log
+from bot.engine.admission import Admission, note_unheard
 from bot.engine.around import Place
 from bot.engine.assembly import Bench
 from bot.engine.commit import Begun, Performed, Terms
@@ -26,12 +26,13 @@ from bot.engine.run_files import RunFiles
 from bot.engine.run_folder import has_commands
 from bot.engine.run_inputs import SecretInputs, secret_names
 from bot.engine.service import Service
+from bot.engine.steering import say_late
 from bot.engine.tools import Tools, repository_of, workspace_of
+from bot.engine.trials import budget_of, trial_of
 from bot.errors import BotError, ConfigurationError, Forbidden, NotFound, OperatorError, Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.outcome import Done, Failed, Faulted, Intent, Outcome
-from bot.model.role import Role
-from bot.model.state import GateState, RunState
+from bot.model.state import GateState
 from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
@@ -46,9 +47,6 @@ from bot.workspace.secrets import withheld
 
 _log = log.get("engine")
 
-#: a role read this recently, when the dispatch was accepted, is not asked again at the start
-FRESH = timedelta(seconds=10)
-
 
 class Desk:
     """One for the instance; see `worker.Desk` for what each method promises."""
@@ -58,6 +56,7 @@ class Desk:
         self._reading = Reading(tools)
         self._reporter = Reporter(tools.speaker)
         self._giving = Giving(tools)
+        self._admission = Admission(tools)
         self._files = RunFiles(tools.store, tools.workspaces, tools.redact)
 
     async def terms(self, rows: RunRows) -> Terms:
@@ -67,6 +66,7 @@ class Desk:
             raise UserError("unknown_workflow", f"`{rows.run.workflow}` is not in this configuration", "")
         asked, _ = request_budget(rows.dispatch.params)
         budget = checked.budget_for(workflow).within(asked).within(Budget(usd=self._t.max_run_usd))
+        budget = budget.within(budget_of(trial_of(rows.dispatch)))
         return Terms(
             checked,
             workflow,
@@ -83,21 +83,8 @@ class Desk:
         )
 
     async def admit(self, rows: RunRows) -> End | None:
-        """Whether the one who asked still may: an end where the role is gone, checked before the first attempt."""
-        begun = any(attempt.taken_from is None for attempt in rows.attempts)
-        if begun or not rows.dispatch.actor_role:
-            return None
-        if self._t.clock.now() - rows.dispatch.created_at <= FRESH:
-            return None
-        configuration = self._configuration(rows)
-        needed = configuration.role_for(rows.run.workflow)
-        try:
-            role = await self._client(rows).permission(rows.dispatch.actor)
-        except (NotFound, Forbidden):
-            role = Role.NONE
-        if role.at_least(needed):
-            return None
-        return End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+        """Whether the one who asked still may, and the App: looked at before the first attempt."""
+        return await self._admission.ask(rows, self._configuration(rows), self._client(rows))
 
     async def give(self, rows: RunRows, terms: Terms) -> End | None:
         return await self._giving.begin(rows, terms, self._client(rows))
@@ -105,6 +92,8 @@ class Desk:
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         configuration, steps = self._known(rows)
         self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
+        note_unheard(session, rows, end)
+        say_late(session, self._t.speaker, rows, end, configuration)
         workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
         say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
 
@@ -247,8 +236,10 @@ class Desk:
             yield Place(workspace, {**shared, **own}, {**values, **more}, readable)
 
     async def _foreign(self, begun: Begun) -> bool:
-        """Whether the step sees what a stranger's fork holds: it gets no secrets and no network."""
+        """Whether the step sees what a stranger's fork holds, or is tried: it gets no secrets and no network."""
         thread, step = begun.rows.thread, begun.step
+        if begun.rows.dispatch.trial:
+            return True
         if not thread.is_pull_request or step.workspace == "none":
             return False
         return (await self._client(begun.rows).pull_request(thread.number)).from_fork

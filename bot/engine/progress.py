@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot import log, publish
 from bot.engine import standing
+from bot.engine.trials import trial_of
 from bot.errors import Transient
 from bot.model.clock import Clock
 from bot.model.slot import Slot
@@ -98,7 +99,7 @@ class Progress:
         return status_body(
             run=rows.run.number,
             workflow=rows.run.workflow,
-            where=standing.where(rows, now, before=before),
+            where=_where(rows, standing.where(rows, now, before=before)),
             cost=standing.cost(rows.attempts),
             steps=standing.step_states(rows, workflow) if workflow is not None else (),
             url="",
@@ -121,7 +122,7 @@ class Progress:
         body = closed_status_body(
             run=rows.run.number,
             workflow=rows.run.workflow,
-            ended=standing.where(rows, now),
+            ended=_where(rows, standing.where(rows, now)),
             seconds=standing.seconds(rows),
             cost=standing.cost(rows.attempts),
             url=posted[-1].url if posted else "",
@@ -139,9 +140,15 @@ class Progress:
         return checked.configuration.bot, checked.configuration.workflow_for(rows.run.workflow)
 
 
+def _where(rows: RunRows, where: str) -> str:
+    """Where it stands, and what is tried."""
+    trial = trial_of(rows.dispatch)
+    return where if trial is None else f"{where} · {trial}"
+
+
 def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workflow | None, now: datetime) -> None:
-    """The check of a run that has started, where its thread is a pull request."""
-    if not rows.thread.is_pull_request or rows.run.started_at is None:
+    """The check of a run that has started, where its thread is a pull request. A trial says nothing about a commit."""
+    if not rows.thread.is_pull_request or rows.run.started_at is None or rows.dispatch.trial:
         return
     steps = standing.step_states(rows, workflow) if workflow is not None else []
     payload = standing.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))

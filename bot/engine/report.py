@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.engine.graph import End
+from bot.engine.trials import trial_of
 from bot.model.codec import review_links
 from bot.model.context import Manifest
 from bot.model.outcome import Intent
@@ -92,7 +93,8 @@ class Reporter:
             case RunState.SUCCEEDED:
                 said = self._result(session, rows, steps, bot)
                 told = reacts and bot.publish.progress != "none"
-                if not said and not told and not spoken.any_of_run(session, rows.run.id):  # nobody would know
+                heard = told or spoken.any_of_run(session, rows.run.id)
+                if not said and (rows.dispatch.trial or not heard):  # nobody would know, or not that it was a trial
                     name = inline_code(rows.run.workflow)
                     body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
                     self._end(session, rows, body, "output", bot)
@@ -273,6 +275,7 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
         threads=() if rows.dispatch.reply_to is not None else review_links(rows.dispatch.trigger),
+        trial=str(trial_of(rows.dispatch) or ""),
     )
 
 

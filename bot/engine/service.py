@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from bot.engine.commit import attach
 from bot.engine.grant import environment
 from bot.engine.reading import Reading
 from bot.engine.sources import GitHubSources
+from bot.engine.steering import listen
 from bot.engine.terms import Begun, Terms
 from bot.engine.tools import Tools
 from bot.errors import UserError
@@ -22,6 +23,7 @@ from bot.github import RepositoryClient
 from bot.model.context import Context
 from bot.model.pull import Diff, concluded
 from bot.publish import told_findings
+from bot.runners import Said
 from bot.steps.pull_request import Remote
 from bot.store import snapshots, threads
 from bot.workflows.resources import Opened, resolve
@@ -124,6 +126,10 @@ class Service:
         # a commit without any check may get its first in a moment
         conclusion = concluded(checks) if checks else None
         return None if conclusion is None else {"event": event, "sha": pull.head_sha, "conclusion": conclusion}
+
+    async def listen(self, begun: Begun, known: Collection[str]) -> Sequence[Said]:
+        tools = self.tools
+        return await listen(tools.store, tools.clock, self.bench, self.role_of, begun.attempt.id, known)
 
     def now(self) -> datetime:
         return self.tools.clock.now()

@@ -74,6 +74,16 @@ class BlockRecord(_Record):
     removed: tuple[str, ...] = ()
 
 
+class SteerRecord(_Record):
+    """What a person said while an agent worked, and when it read that. Times are ISO 8601."""
+
+    id: str
+    by: str
+    at: str
+    read_at: str
+    bytes: int
+
+
 class Manifest(_Record):
     """Proof of what an agent saw; stored with the attempt, printed by `threadsmith prompt` and `@bot why`."""
 
@@ -88,6 +98,8 @@ class Manifest(_Record):
     reads: int = 0
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    #: what was said behind the prompt, in the conversation (`steer`)
+    steers: tuple[SteerRecord, ...] = ()
     tokens: int = 0
     bytes: int = 0
     digest: str = ""

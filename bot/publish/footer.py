@@ -51,6 +51,8 @@ class Footer:
     saw: Saw | None = None
     #: names and addresses of the review threads that it answers elsewhere than in them
     threads: Sequence[tuple[str, str]] = ()
+    #: what is tried, in words; empty where nothing is
+    trial: str = ""
 
     @property
     def link(self) -> str:
@@ -58,7 +60,7 @@ class Footer:
         return f"[r{self.run}]({self.url})" if self.url else f"r{self.run}"
 
     def __str__(self) -> str:
-        pieces = [self.link, plain(self.name), plain(self.model)]
+        pieces = [self.link, plain(self.name), plain(self.trial), plain(self.model)]
         if self.seconds is not None:
             pieces.append(duration(self.seconds))
         if self.usage is not None and self.usage.tokens:

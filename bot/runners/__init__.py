@@ -9,6 +9,7 @@ from __future__ import annotations
 from bot.runners.call import Call, Limits, Runner
 from bot.runners.kept import Lost, awaiting
 from bot.runners.providers import PROVIDERS, ModelName, Providers, default_model
+from bot.runners.said import Listen, Said
 from bot.runners.select import KINDS, Runners
 from bot.runners.tool import Bound, Tool, ToolAnswer
 from bot.runners.toolbox import Waiting
@@ -21,11 +22,13 @@ __all__ = [
     "Bound",
     "Call",
     "Limits",
+    "Listen",
     "Lost",
     "ModelName",
     "Providers",
     "Runner",
     "Runners",
+    "Said",
     "Tool",
     "ToolAnswer",
     "Waiting",

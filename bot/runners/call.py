@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bot.model.outcome import Outcome
+from bot.runners.said import Listen
 from bot.runners.tool import Tool
 
 
@@ -45,6 +46,8 @@ class Call:
     answers the calls that waited, by their id (see `awaiting`): True, or a refusal: False, or its reason in words.
     `limits` are again those of the whole call: what was spent before the stop counts against them, while `usage` of
     each outcome is what was spent since the last one.
+
+    `listen` is asked before each request for what people said since; a program has no turns and never asks.
     """
 
     system: str
@@ -64,6 +67,7 @@ class Call:
     redact: Callable[[str], str] = field(default=_as_it_is, repr=False)
     resumed: bytes | None = field(default=None, repr=False)
     approved: Mapping[str, bool | str] = field(default_factory=dict)
+    listen: Listen | None = field(default=None, repr=False)
 
 
 class Runner(Protocol):

@@ -40,6 +40,8 @@ class Kept:
     standing: Standing
     usage: Usage
     seconds: float
+    #: the ids of what people said on the way (`Said`), which the messages hold
+    heard: Sequence[str] = ()
 
     def dump(self) -> bytes:
         """As JSON in ASCII, so that no text of a model can break it."""
@@ -52,6 +54,7 @@ class Kept:
             "standing": asdict(self.standing),
             "usage": asdict(self.usage),
             "seconds": self.seconds,
+            "heard": list(self.heard),
         }
         return json.dumps(document, separators=(",", ":")).encode()
 
@@ -68,6 +71,8 @@ class Kept:
                 _standing(document["standing"]),
                 Usage(**document["usage"]),
                 document["seconds"],
+                # conversations that were kept before anybody could be heard have none
+                tuple(document.get("heard", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise Lost(f"a part of it cannot be read ({type(error).__name__})") from None

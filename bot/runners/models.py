@@ -98,7 +98,7 @@ class Models:
             return refused
         name = ModelName.parse(text)
         if self._providers.dialect(name) == "demo":
-            return demo.answer(name, call)
+            return demo.answer(name, await _with_words(call))
         if call.limits.tokens <= 0:
             message = f"`{name}` was not asked: no tokens are left of the budget"
             return Failed("budget_exceeded", message, "raise the agent's `budget` or the run's limits", model=str(name))
@@ -116,7 +116,8 @@ class Models:
 
         if self._http is None:
             self._http = sdk.client(self._providers)
-        agent = sdk.agent(sdk.build(name, self._providers, self._http), call, talk.toolset())
+        listening = talk.listening()
+        agent = sdk.agent(sdk.build(name, self._providers, self._http), call, talk.toolset(), listening)
         usage = RunUsage()
         seconds = call.limits.seconds
         limits = sdk.usage_limits(name, self._providers, call.limits)
@@ -124,6 +125,9 @@ class Models:
 
         def used(output: str = "") -> Usage:
             return _usage(usage, call, output, talk.answered)
+
+        def heard() -> tuple[str, ...]:
+            return tuple(listening.heard) if listening is not None else ()
 
         messages: list[ModelMessage] = []
         try:
@@ -150,11 +154,11 @@ class Models:
             if call.schema is not None and isinstance(error, UnexpectedModelBehavior) and said.strip():
                 # it kept to no schema: what it said is judged like any other answer
                 return _done(name, said, None, used(said))
-            talk.went_on(messages)
+            talk.went_on(messages, heard())
             outcome = faults.outcome_of(error, faults.Attempt(name, self._providers, answered=usage.requests > 0))
             return replace(outcome, usage=used())
         if isinstance(result.output, DeferredToolRequests):
-            talk.stopped(str(name), result.all_messages())
+            talk.stopped(str(name), result.all_messages(), heard())
             return Wait("approval", usage=used(), model=str(name))
         finish = result.response.finish_reason
         if isinstance(result.output, str):
@@ -163,6 +167,12 @@ class Models:
         spent = used(compact(result.output))
         told = _done(name, answer, finish, spent) if answer.strip() else Done(usage=spent, model=str(name))
         return replace(told, result=given) if isinstance(told, Done) else told
+
+
+async def _with_words(call: Call) -> Call:
+    """The call with what people said meanwhile behind its prompt: the whole conversation is one request."""
+    said = await call.listen(()) if call.listen is not None else ()
+    return replace(call, prompt="\n".join([call.prompt, *(one.text for one in said)])) if said else call
 
 
 def _done(name: ModelName, output: str, finish: str | None, usage: Usage) -> Outcome:

@@ -28,6 +28,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from bot.runners.call import Call, Limits
+from bot.runners.listening import Listening
 from bot.runners.providers import ModelName, Providers
 from bot.runners.toolset import RETRIES
 from bot.runners.window import has_price
@@ -64,11 +65,13 @@ def build(model: ModelName, providers: Providers, http: httpx2.AsyncClient) -> M
     return OpenAIChatModel(model.name, provider=provider)
 
 
-def agent(model: Model, call: Call, toolset: AbstractToolset[None] | None = None) -> Agent[None, Any]:
+def agent(
+    model: Model, call: Call, toolset: AbstractToolset[None] | None = None, listening: Listening | None = None
+) -> Agent[None, Any]:
     """A fresh agent that answers in text, or in an envelope where a result is wanted and the model has that natively.
 
     Nothing is asked twice on our account: a bad answer is the step's matter. With tools, what it gives may also be the
-    calls that wait for a person.
+    calls that wait for a person. `listening` puts in what people say meanwhile.
     """
     native = call.schema is not None and model.profile.get("supports_json_schema_output", False)
     answer: Any = NativeOutput(_envelope(call.schema), template=False) if native and call.schema else str
@@ -76,6 +79,7 @@ def agent(model: Model, call: Call, toolset: AbstractToolset[None] | None = None
         model,
         output_type=answer if toolset is None else [answer, DeferredToolRequests],
         toolsets=[] if toolset is None else [toolset],
+        capabilities=[] if listening is None else [listening],
         name=call.agent or "agent",
         deps_type=type(None),
         instructions=call.system or None,

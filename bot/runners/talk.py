@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.tools import DeferredToolResults
 
+    from bot.runners.listening import Listening
     from bot.runners.toolset import ToolboxToolset
 
 
@@ -32,6 +33,8 @@ class Talk:
         #: None until a model has answered
         self.messages: Sequence[ModelMessage] | None = kept.messages if kept else None
         self._model = kept.model if kept else ""
+        #: what people said that `messages` holds
+        self._heard: Sequence[str] = kept.heard if kept else ()
         if self._box is not None:
             self._box.decide(call.approved)
 
@@ -61,6 +64,12 @@ class Talk:
 
         return ToolboxToolset(self._box) if self._box is not None else None
 
+    def listening(self) -> Listening | None:
+        """What asks for people's words before each request; None where nobody can be heard."""
+        from bot.runners.listening import Listening
+
+        return Listening(self._call.listen, self._heard) if self._call.listen is not None else None
+
     def decisions(self) -> DeferredToolResults | None:
         """The calls that are decided now. Whether one was approved is the toolbox's to know; it tells of refusals."""
         from pydantic_ai.tools import DeferredToolResults
@@ -69,14 +78,17 @@ class Talk:
             return None
         return DeferredToolResults(approvals={one.call: True for one in self._box.standing.waiting})
 
-    def went_on(self, messages: Sequence[ModelMessage]) -> None:
-        """A model failed after `messages`: the next one goes on there, so that no tool does its work twice."""
-        if any(message.kind == "response" for message in messages):
-            self.messages = list(messages)
+    def went_on(self, messages: Sequence[ModelMessage], heard: Sequence[str] = ()) -> None:
+        """A model failed after `messages`: the next one goes on there, so that no tool does its work twice.
 
-    def stopped(self, model: str, messages: Sequence[ModelMessage]) -> None:
+        `heard` is what people said in them; where the next one begins anew, it hears that again.
+        """
+        if any(message.kind == "response" for message in messages):
+            self.messages, self._heard = list(messages), tuple(heard)
+
+    def stopped(self, model: str, messages: Sequence[ModelMessage], heard: Sequence[str] = ()) -> None:
         """A model's call waits for a person."""
-        self._model, self.messages = model, list(messages)
+        self._model, self.messages, self._heard = model, list(messages), tuple(heard)
 
     def waits(self) -> Wait | None:
         """The next question for a person, without asking any model; None if nothing is left to be decided."""
@@ -113,7 +125,7 @@ class Talk:
     def _dump(self, usage: Usage, seconds: float) -> bytes:
         assert self._box is not None
         assert self.messages is not None
-        return Kept(self._model, self.messages, self._box.standing, usage, round(seconds, 3)).dump()
+        return Kept(self._model, self.messages, self._box.standing, usage, round(seconds, 3), self._heard).dump()
 
 
 def _load(call: Call) -> Kept | None:

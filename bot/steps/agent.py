@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.model.context import Context
 from bot.model.outcome import Outcome
-from bot.runners import Call, Limits, Runners, Tool
+from bot.runners import Call, Limits, Listen, Runners, Tool
 from bot.workflows import Agent
 
 
@@ -27,11 +27,12 @@ async def perform_agent(
     redact: Callable[[str], str] = str,
     resumed: bytes | None = None,
     approved: Mapping[str, bool | str] | None = None,
+    listen: Listen | None = None,
 ) -> Outcome:
     """Ask the agent. The prompt is exactly `context`; a program gets `env` and nothing else of the engine's.
 
     `schema` is that of the result it has to give, for models that can be held to one; `tools` are what it may call.
-    `resumed` and `approved`: see `bot.runners.Call`.
+    `resumed`, `approved` and `listen`: see `bot.runners.Call`.
     """
     return await runners.run(
         Call(
@@ -52,5 +53,6 @@ async def perform_agent(
             redact=redact,
             resumed=resumed,
             approved=approved or {},
+            listen=listen,
         )
     )

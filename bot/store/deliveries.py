@@ -87,6 +87,13 @@ def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str =
     session.add(row)
 
 
+def note(session: Session, delivery_id: str, reason: str) -> None:
+    """Add to what is known of a settled delivery."""
+    row = session.get_one(Delivery, delivery_id)
+    row.reason = "; ".join(filter(None, (row.reason, reason)))[:500]
+    session.add(row)
+
+
 def about(session: Session, delivery_id: str, comment_id: int) -> None:
     """Note which comment a delivery is about."""
     session.execute(update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id))

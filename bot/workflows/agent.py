@@ -68,13 +68,14 @@ class Budget(Node):
     def within(self, other: Budget) -> Budget:
         """The tighter of both, key by key."""
         return Budget(
-            usd=_least(self.usd, other.usd),
-            tokens=_least(self.tokens, other.tokens),
-            minutes=_least(self.minutes, other.minutes),
+            usd=least(self.usd, other.usd),
+            tokens=least(self.tokens, other.tokens),
+            minutes=least(self.minutes, other.minutes),
         )
 
 
-def _least(one: Any, other: Any) -> Any:
+def least(one: Any, other: Any) -> Any:
+    """The smaller limit; None is no limit."""
     given = [value for value in (one, other) if value is not None]
     return min(given) if given else None
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from bot.model.role import Role
-from bot.workflows.agent import Agent, Budget, LeastRole
+from bot.workflows.agent import Agent, Budget, LeastRole, least
 from bot.workflows.command import Environment
 from bot.workflows.extends import Base
 from bot.workflows.node import Name, Node, describe, fault
@@ -75,6 +75,10 @@ class DayLimits(Node):
     usd: float | None = Field(None, ge=0, description="US dollars")
     dispatches: int | None = Field(None, ge=0, description="accepted requests")
 
+    def within(self, other: DayLimits) -> Self:
+        """The tighter of both, key by key."""
+        return type(self)(usd=least(self.usd, other.usd), dispatches=least(self.dispatches, other.dispatches))
+
 
 class ActorLimits(DayLimits):
     """Most that one person may spend in 24 hours, counted at the root of a chain of dispatches."""
@@ -101,6 +105,17 @@ class Limits(Node):
     prompt_tokens: int | None = Field(
         None, gt=0, description="largest prompt; 80 % of the model's window if not set, else 150,000"
     )
+
+    def within(self, other: Limits) -> Limits:
+        """The tighter of both, key by key."""
+        per_run = self.per_run.within(other.per_run)
+        return Limits(
+            per_run=RunLimits(usd=per_run.usd, tokens=per_run.tokens, minutes=per_run.minutes),
+            per_actor_day=self.per_actor_day.within(other.per_actor_day),
+            per_repo_day=self.per_repo_day.within(other.per_repo_day),
+            per_issue_day=self.per_issue_day.within(other.per_issue_day),
+            prompt_tokens=least(self.prompt_tokens, other.prompt_tokens),
+        )
 
 
 class Publish(Node):

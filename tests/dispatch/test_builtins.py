@@ -25,7 +25,7 @@ def test_the_builtins_of_now() -> None:
     names = [builtin.name for builtin in BUILTINS]
     assert sorted(names) == [
         *("answer", "approve", "cancel", "config", "help", "pin", "pins", "reject", "resume", "retry", "status"),
-        *("stop", "unpin", "why"),
+        *("steer", "stop", "try", "unpin", "why"),
     ]
 
 

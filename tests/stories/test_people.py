@@ -46,7 +46,7 @@ def release(fault: Fault) -> None:
 
 async def test_a_role_that_is_lowered_while_the_request_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run is cancelled with one fixed sentence; the one before it is not touched."""
-    monkeypatch.setattr("bot.engine.desk.FRESH", timedelta(0))
+    monkeypatch.setattr("bot.engine.admission.FRESH", timedelta(0))
     async with open_stage(tmp_path, {".github/bot.yml": BOT_YML}) as stage:
         held = await held_at_the_thread(stage)
         stage.world.comment(stage.repo, 1, "meg", "@bot helper first")

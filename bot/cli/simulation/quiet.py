@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TypeVar
@@ -16,7 +16,7 @@ from bot.model.context import Context
 from bot.model.pull import CheckRun, Diff, FailedLog, FailedLogs, Linked, PullFile, ReviewThread
 from bot.model.role import Role
 from bot.model.thread import Account
-from bot.runners import Providers, Runners
+from bot.runners import Providers, Runners, Said
 from bot.steps.tools import ThreadAccess
 from bot.store import Session, Store, snapshots
 from bot.workflows import Configuration
@@ -120,6 +120,10 @@ class Quiet:
 
     async def happened(self, event: str) -> None:
         """Nothing has happened before a walk."""
+
+    async def listen(self, begun: object, known: Collection[str]) -> Sequence[Said]:
+        """Nobody says anything during a walk."""
+        return ()
 
     def now(self) -> datetime:
         return self._file.newest
