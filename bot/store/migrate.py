@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 #: the newest revision under `migrations/versions`; a test holds it true
 HEAD = "0005"
@@ -19,9 +21,32 @@ def migrate(engine: Engine) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with engine.connect() as connection, connection.begin():
+    with engine.connect() as connection, _tables_may_be_made_anew(connection), connection.begin():
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        if connection.dialect.name == "sqlite" and (
+            broken := connection.execute(text("PRAGMA foreign_key_check")).all()
+        ):
+            raise RuntimeError(f"the migration would leave rows that refer to nothing: {broken[:5]}")
+
+
+@contextmanager
+def _tables_may_be_made_anew(connection: Connection) -> Iterator[None]:
+    """SQLite changes a table by making it anew, which its foreign keys forbid where other rows refer to it.
+
+    They are looked at as a whole before the commit. The switch works only outside of a transaction.
+    Source: https://www.sqlite.org/lang_altertable.html#otheralter
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys=ON")
 
 
 def current(engine: Engine) -> str | None:
