@@ -93,7 +93,8 @@ def without_role(sender: Account, rules: Rules) -> Allowed | Denied | None:
     """What can be said about a sender without asking GitHub; None where its role decides."""
     if sender.id in rules.own or sender.login.casefold() == rules.own_login.casefold():
         return Denied("the bot does not command itself")
-    if sender.id == GHOST.id:
+    # GitHub shows what deleted people did under an account of this name, whose number is not 0
+    if sender.id == GHOST.id or sender.login.casefold() == GHOST.login:
         return Denied("the account was deleted")
     if sender.is_bot:
         if sender.id in rules.allow_bots:
