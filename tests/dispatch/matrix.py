@@ -98,6 +98,10 @@ BUILTIN_LINES = (
     Line("pins"),
     Line("why r9"),
     Line("config"),
+    Line("retry"),
+    # what comes after `stop` in one comment is heard all the same: built-ins are no runs
+    Line("stop"),
+    Line("resume"),
 )
 #: agents and workflows of `FILE`, each with the role of its own where it has one, and what goes to the default
 NAMED_LINES = (
