@@ -11,7 +11,7 @@ from bot.errors import Forbidden, NotFound, Transient
 from bot.model.role import Role
 from bot.model.thread import GHOST, Account, Repository
 
-#: How long an answer that did not come is asked for again, counted from the delivery.
+#: How long an answer that did not come is asked for again, counted from the first time that it did not.
 PATIENCE = timedelta(minutes=15)
 _FIRST_DELAY = timedelta(seconds=2)
 _LONGEST_DELAY = timedelta(minutes=2)
@@ -74,7 +74,7 @@ async def authorise(
 ) -> Verdict:
     """Whether `sender`, who caused the event, may command in `repository`.
 
-    `since` is when the delivery came in: 15 minutes later a role that cannot be read is a no. Only the sender counts,
+    `since` is when it was first asked in vain: 15 minutes later a role that cannot be read is a no. Only the sender counts,
     never the author of the text and never `author_association`.
     """
     known = without_role(sender, rules)
