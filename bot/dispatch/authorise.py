@@ -74,8 +74,8 @@ async def authorise(
 ) -> Verdict:
     """Whether `sender`, who caused the event, may command in `repository`.
 
-    `since` is when it was first asked in vain: 15 minutes later a role that cannot be read is a no. Only the sender counts,
-    never the author of the text and never `author_association`.
+    `since` is when it was first asked in vain: 15 minutes later a role that cannot be read is a no. Only the sender
+    counts, never the author of the text and never `author_association`.
     """
     known = without_role(sender, rules)
     if known:
