@@ -139,6 +139,22 @@ workflows:
     trigger_role: admin
     steps: [{{id: one, run: "true"}}]
 """
+#: workflows that start by themselves, of three roles
+LISTENING = """\
+version: 1
+allow_bots: [80, 70]
+limits: {per_actor_day: {dispatches: null}}
+workflows:
+""" + "".join(
+    f"  {name}:\n    on: {{opened: true, labeled: [ready], closed: true, synchronize: true, ready_for_review: true}}\n"
+    f"{role}    steps: [{{id: one, run: 'true'}}]\n"
+    for name, role in (
+        ("open", "    trigger_role: read\n"),
+        ("plain", ""),
+        ("strict", "    trigger_role: admin\n"),
+    )
+)
+LISTENERS = {"open": "read", "plain": "write", "strict": "admin"}
 TRIGGER_ROLES = ("read", "triage", "write", "maintain", "admin")
 BROKEN = "version: 1\ntrigger_role: read\nallow_bots: [80]\nagents:\n  helper: {modle: x}\n"
 

@@ -95,6 +95,8 @@ PLACES = {
     "an edited comment": Place("issue_comment", edited_comment),
     "a new issue": Place("issues", opened),
     "an edited issue": Place("issues", edited_issue),
+    "a new pull request": Place("pull_request", pull_opened),
+    "an edited pull request": Place("pull_request", pull_edited),
 }
 
 
@@ -144,6 +146,39 @@ def closed(text: str, actor: Actor, number: int) -> dict[str, Any]:
     return {"action": "closed", "issue": issue_fields(number) | {"body": text}, **sent_by(actor)}
 
 
+def relabeled(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A label is set on a pull request."""
+    return pull_opened(text, actor, number) | {"action": "labeled", "label": {"name": "ready"}}
+
+
+def pushed(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A pull request has new commits."""
+    return pull_opened(text, actor, number) | {"action": "synchronize", "before": "ef" * 20, "after": SHA}
+
+
+def no_draft(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A draft is ready for review."""
+    return pull_opened(text, actor, number) | {"action": "ready_for_review"}
+
+
+def pull_closed(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A pull request is closed without being merged."""
+    return pull_opened(text, actor, number) | {"action": "closed"}
+
+
+#: what starts workflows without anybody's words
+TRIGGERS = {
+    "a new issue": Place("issues", opened),
+    "a label": Place("issues", lambda text, actor, number: labeled("ready", actor, number)),
+    "a closed issue": Place("issues", closed),
+    "a new pull request": Place("pull_request", pull_opened),
+    "a label on a pull request": Place("pull_request", relabeled),
+    "a closed pull request": Place("pull_request", pull_closed),
+    "a push": Place("pull_request", pushed),
+    "no draft any more": Place("pull_request", no_draft),
+}
+
+
 #: where it is not, whoever says it
 DEAF = {
     "a title": Place("issues", title_only),
@@ -154,6 +189,10 @@ DEAF = {
     "an issue that moved in": Place("issues", moved_in),
     "a label": Place("issues", labeled),
     "a closed issue": Place("issues", closed),
+    "a label on a pull request": Place("pull_request", relabeled),
+    "a closed pull request": Place("pull_request", pull_closed),
+    "a push": Place("pull_request", pushed),
+    "no draft any more": Place("pull_request", no_draft),
 }
 
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from sqlmodel import select
 
+from bot.dispatch.acceptance import REQUESTS_MAX
 from bot.dispatch.builtins import BUILTINS
 from bot.model.delivery import NewDelivery
 from bot.model.slot import Slot
@@ -32,6 +34,8 @@ from tests.dispatch.matrix import (
     BROKEN_LINES,
     BUILTIN_LINES,
     FILE,
+    LISTENERS,
+    LISTENING,
     NAMED_LINES,
     PEOPLE,
     TRIGGER_ROLES,
@@ -40,7 +44,8 @@ from tests.dispatch.matrix import (
     Line,
     may,
 )
-from tests.dispatch.scene import APP_ID, Scene, open_scene
+from tests.dispatch.scene import APP_ID, REPO, Scene, open_scene
+from tests.github.fake import answer
 from tests.rows import REPOSITORY
 
 
@@ -77,6 +82,11 @@ async def play(scene: Scene, cases: Sequence[Case], prefix: str) -> list[Came]:
 
     await scene.store.write(keep)
     await scene.settle()
+    return await read_back(scene, cases, prefix)
+
+
+async def read_back(scene: Scene, cases: Sequence[Case], prefix: str) -> list[Came]:
+    """What is left in the rows."""
 
     def read(session: Session) -> list[Came]:
         rows = {row.guid: row for row in session.exec(select(Delivery))}
@@ -174,6 +184,43 @@ async def test_every_actor_in_every_place(tmp_path: Path) -> None:
             ]
             failed += wrong(cases, await play(scene, cases, name))
         assert failed == ""
+
+
+async def test_every_actor_and_what_starts_by_itself(tmp_path: Path) -> None:
+    """Whoever opens, labels, pushes, closes starts what they might have asked for, and nothing else; without a word."""
+    async with open_scene(tmp_path) as scene:
+        peopled(scene)
+        scene.configure(LISTENING)
+        numbers = count(1)
+        cases = []
+        for name, place in spoken.TRIGGERS.items():
+            for actor in ACTORS:
+                payload = place.make("It crashes.", actor, number := next(numbers))
+                wanted = sum(may(actor, role) for role in LISTENERS.values())
+                cases.append(Case(f"{actor.name}: {name}", place.event, payload, frozenset(range(wanted))))
+                if name == "a push":
+                    scene.server.on("GET", f"{REPO}/pulls/{number}", answer(payload["pull_request"]))
+        scene.server.on("GET", f"{REPO}/pulls", answer([]))
+        # the bot has said something before, by which it knows its account under any name
+        await play(scene, [introduction()], "first")
+        await play(scene, cases, "starts")
+        await scene.pass_time(timedelta(minutes=1))
+        came = await read_back(scene, cases, "starts")
+        first = [replace(one, done=frozenset(place - REQUESTS_MAX for place in one.done)) for one in came]
+        assert wrong(cases, first) == ""
+        by_actor = {(one.actor, one.command) for one in await scene.dispatched()}
+        assert by_actor == {
+            (actor.account.login, name)
+            for actor in ACTORS
+            for name, role in LISTENERS.items()
+            if actor.account is not None and may(actor, role)
+        }
+
+
+def introduction() -> Case:
+    """A comment of the renamed App's own."""
+    (renamed,) = [actor for actor in ACTORS if actor.kind == "this App renamed"]
+    return Case("it introduces itself", "issue_comment", spoken.commented("Hello.", renamed, 99_999), frozenset())
 
 
 async def test_where_nobody_is_heard(tmp_path: Path) -> None:
