@@ -146,7 +146,8 @@ allow_bots: [80, 70]
 limits: {per_actor_day: {dispatches: null}}
 workflows:
 """ + "".join(
-    f"  {name}:\n    on: {{opened: true, labeled: [ready], closed: true, synchronize: true, ready_for_review: true}}\n"
+    f"  {name}:\n    on: {{opened: true, labeled: [ready], closed: true, synchronize: true, ready_for_review: true,"
+    f" review_submitted: true}}\n"
     f"{role}    steps: [{{id: one, run: 'true'}}]\n"
     for name, role in (
         ("open", "    trigger_role: read\n"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.model.thread import Account
 from tests.dispatch.matrix import ORDER, Actor
-from tests.dispatch.scene import APP_ID, MEG, SAM, account_json, around, issue_fields, stamp
+from tests.dispatch.scene import APP_ID, ME, MEG, SAM, account_json, around, issue_fields, stamp
 from tests.rows import ANA, NOW
 
 SHA = "ab" * 20
@@ -97,6 +97,10 @@ PLACES = {
     "an edited issue": Place("issues", edited_issue),
     "a new pull request": Place("pull_request", pull_opened),
     "an edited pull request": Place("pull_request", pull_edited),
+    "a review": Place("pull_request_review", reviewed),
+    "an edited review": Place("pull_request_review", edited_review),
+    "a comment on a line": Place("pull_request_review_comment", line_commented),
+    "an edited comment on a line": Place("pull_request_review_comment", edited_line_comment),
 }
 
 
@@ -176,7 +180,26 @@ TRIGGERS = {
     "a closed pull request": Place("pull_request", pull_closed),
     "a push": Place("pull_request", pushed),
     "no draft any more": Place("pull_request", no_draft),
+    "a review": Place("pull_request_review", reviewed),
 }
+
+
+def changes_requested(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """Changes are requested on a pull request that the App has opened."""
+    payload = reviewed(text, actor, number)
+    payload["review"]["state"] = "changes_requested"
+    payload["pull_request"]["user"] = account_json(ME)
+    return payload
+
+
+def dismissed(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A review is dismissed."""
+    return reviewed(text, actor, number) | {"action": "dismissed"}
+
+
+def deleted_line_comment(text: str, actor: Actor, number: int) -> dict[str, Any]:
+    """A comment on a line is gone."""
+    return line_commented(text, actor, number) | {"action": "deleted"}
 
 
 #: where it is not, whoever says it
@@ -193,6 +216,8 @@ DEAF = {
     "a closed pull request": Place("pull_request", pull_closed),
     "a push": Place("pull_request", pushed),
     "no draft any more": Place("pull_request", no_draft),
+    "a dismissed review": Place("pull_request_review", dismissed),
+    "a deleted comment on a line": Place("pull_request_review_comment", deleted_line_comment),
 }
 
 

@@ -217,6 +217,21 @@ async def test_every_actor_and_what_starts_by_itself(tmp_path: Path) -> None:
         }
 
 
+async def test_every_actor_who_requests_changes(tmp_path: Path) -> None:
+    """On the bot's own pull request it is a request to the default, of whoever may make one."""
+    async with open_scene(tmp_path) as scene:
+        peopled(scene)
+        scene.configure(FILE.format(role="triage"))
+        cases = []
+        for number, actor in enumerate(ACTORS, 1):
+            payload = spoken.changes_requested("Please mend it.", actor, number)
+            expected = frozenset({0}) if may(actor, "triage") else frozenset()
+            cases.append(Case(actor.name, "pull_request_review", payload, expected))
+            scene.server.on("GET", f"{REPO}/pulls/{number}/reviews/{payload['review']['id']}/comments", answer([]))
+        await play(scene, [introduction()], "first")
+        assert wrong(cases, await play(scene, cases, "changes")) == ""
+
+
 def introduction() -> Case:
     """A comment of the renamed App's own."""
     (renamed,) = [actor for actor in ACTORS if actor.kind == "this App renamed"]
