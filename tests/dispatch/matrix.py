@@ -117,6 +117,8 @@ NAMED_LINES = (
     Line("relaese"),
     Line("status of the parser, please"),
 )
+#: one for each way in which a role is found: the file's, of an agent, of a workflow, of the default
+PLACE_LINES = (Line("build"), Line("strict look here", "maintain"), Line("sort", "triage"), Line("what is this about?"))
 BROKEN_LINES = (Line("open look here", "read"), Line("what is this?"), Line("relaese"))
 
 FILE = """\

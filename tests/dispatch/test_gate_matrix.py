@@ -78,7 +78,10 @@ def cases() -> Iterator[Case]:
     reader, admin = PEOPLE[1], PEOPLE[-1]
     for kind, requester, actor, way in product(WHO, (reader, admin), PEOPLE, WAYS):
         # with which words it is answered does not touch whom it is for: one kind with all of them is enough
-        if way in ("tick", "approve") or (kind == "for nobody who asked" and requester is reader):
+        if way not in ("tick", "approve") and (kind != "for nobody who asked" or requester is not reader):
+            continue
+        # who asked matters where it is refused
+        if requester is reader or "not_requester" in WHO[kind]:
             yield Case(next(numbers), kind, requester, actor, way)
     for kind, actor, way in product(("for readers", "for people by name or maintainers"), OTHERS, ("tick", "approve")):
         yield Case(next(numbers), kind, reader, actor, way)

@@ -38,6 +38,7 @@ from tests.dispatch.matrix import (
     LISTENING,
     NAMED_LINES,
     PEOPLE,
+    PLACE_LINES,
     TRIGGER_ROLES,
     WITH_ROLE,
     Actor,
@@ -177,8 +178,8 @@ async def test_every_actor_in_every_place(tmp_path: Path) -> None:
                 Case(
                     f"{actor.name}: {name}",
                     place.event,
-                    place.make(asking(NAMED_LINES), actor, next(numbers)),
-                    allowed(actor, NAMED_LINES, "write"),
+                    place.make(asking(PLACE_LINES), actor, next(numbers)),
+                    allowed(actor, PLACE_LINES, "write"),
                 )
                 for actor in ACTORS
             ]
