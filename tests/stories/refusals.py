@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,7 @@ def _words(node: ast.expr) -> str:
             return "…"
 
 
+@cache
 def names_below(*rooms: str) -> frozenset[str]:
     """Every test of some folders of tests, as `room/test_module::test_name`."""
     return frozenset(
