@@ -40,6 +40,8 @@ WHO: Mapping[str, dict[str, Any]] = {
     "for people by name or maintainers": {"logins": ["p-read"], "role": "maintain"},
     "for nobody who asked": {"role": "read", "not_requester": True},
     "for the one who asked by name, which is refused": {"logins": ["p-read", "p-admin"], "not_requester": True},
+    # people by name; these are none
+    "for programs by name": {"logins": ["deploy[bot]", "other[bot]", "bot[bot]", "ghost", "import", "acme", "corp"]},
     "for whoever runs the bot": {"logins": ["operator"], "dashboard": True},
 }
 WAYS = ("tick", "approve", "approve by its name", "answer")
@@ -83,7 +85,7 @@ def cases() -> Iterator[Case]:
         # who asked matters where it is refused
         if requester is reader or "not_requester" in WHO[kind]:
             yield Case(next(numbers), kind, requester, actor, way)
-    for kind, actor, way in product(("for readers", "for people by name or maintainers"), OTHERS, ("tick", "approve")):
+    for kind, actor, way in product(("for readers", "for programs by name"), OTHERS, ("tick", "approve")):
         yield Case(next(numbers), kind, reader, actor, way)
 
 
