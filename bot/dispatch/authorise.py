@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bot.errors import Forbidden, NotFound, Transient
 from bot.model.role import Role
-from bot.model.thread import GHOST, Account, Repository
+from bot.model.thread import Account, Repository
 
 #: How long an answer that did not come is asked for again, counted from the first time that it did not.
 PATIENCE = timedelta(minutes=15)
@@ -93,8 +93,7 @@ def without_role(sender: Account, rules: Rules) -> Allowed | Denied | None:
     """What can be said about a sender without asking GitHub; None where its role decides."""
     if sender.id in rules.own or sender.login.casefold() == rules.own_login.casefold():
         return Denied("the bot does not command itself")
-    # GitHub shows what deleted people did under an account of this name, whose number is not 0
-    if sender.id == GHOST.id or sender.login.casefold() == GHOST.login:
+    if sender.is_deleted:
         return Denied("the account was deleted")
     if sender.is_bot:
         if sender.id in rules.allow_bots:
