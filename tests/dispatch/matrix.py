@@ -83,6 +83,12 @@ class Line:
 
     text: str
     needs: str | None = None
+    #: the `trigger_role`, but no less than this
+    least: str = "none"
+
+    def needed(self, trigger_role: str) -> str:
+        """The least role for it in a repository with this `trigger_role`."""
+        return self.needs or max(trigger_role, self.least, key=ORDER.index)
 
 
 #: built-ins with words that make them say something where nothing runs and nobody is asked anything
@@ -102,6 +108,9 @@ BUILTIN_LINES = (
     # what comes after `stop` in one comment is heard all the same: built-ins are no runs
     Line("stop"),
     Line("resume"),
+    Line("steer Leave it alone"),
+    # the branch is not there, which only those are told who may try one
+    Line("try nowhere plain look here", least="write"),
 )
 #: agents and workflows of `FILE`, each with the role of its own where it has one, and what goes to the default
 NAMED_LINES = (

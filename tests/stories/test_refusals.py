@@ -24,12 +24,15 @@ COMMANDS = {
     "pin": "stories/test_builtins::test_pin_unpin_and_pins",
     "unpin": "stories/test_builtins::test_pin_unpin_and_pins",
     "pins": "stories/test_builtins::test_pin_unpin_and_pins",
+    "steer": "stories/test_steer::test_it_stands_in_the_next_request_and_once",
+    "try": "stories/test_try::test_a_branch_is_tried",
     "why": "stories/test_builtins::test_why_shows_the_manifest",
     "config": "stories/test_commands::test_config_names_every_limit_and_ceiling",
 }
 
 _PINS = "stories/test_refusals::test_what_cannot_be_pinned"
 _UNPINS = "stories/test_refusals::test_what_cannot_be_taken_off"
+_TRIALS = "stories/test_try::test_what_cannot_be_tried"
 _ANSWERS = "stories/test_refusals::test_what_is_no_answer"
 #: the test that hears each refusal: a story, or where only a race or a database of yesterday leads to it, its room's
 HEARD = {
@@ -86,6 +89,20 @@ HEARD = {
         "stories/test_commands::test_retry_where_the_workflow_is_gone_or_has_changed"
     ),
     ("retry_refused", "… is still under way"): "stories/test_commands::test_retry_is_refused_while_it_is_under_way",
+    ("retry_refused", "… was a trial"): "stories/test_try::test_a_trial_is_not_tried_again_by_retry",
+    ("steer_none", "nothing is under way here"): "stories/test_steer::test_nothing_under_way",
+    ("steer_none", "there is no … under way here"): "stories/test_steer::test_nothing_under_way",
+    (
+        "steer_refused",
+        "another run has begun meanwhile",
+    ): "dispatch/test_steering::test_another_run_has_begun_meanwhile",
+    ("steer_several", "several are under way here (…)"): "stories/test_steer::test_several_under_way",
+    ("try_branch", "this repository has no branch …"): _TRIALS,
+    ("try_branch", "…"): _TRIALS,
+    ("try_branch", "… is no name that a branch can have"): _TRIALS,
+    ("try_builtin", "…"): _TRIALS,
+    ("try_refused", "… takes the role …, as the default branch says"): "stories/test_try::test_a_workflow_s_own_role",
+    ("try_unknown", "… has no agent or workflow of that name"): _TRIALS,
     ("unpin_refused", "that comment is not pinned here"): _UNPINS,
     ("unpin_refused", "that comment is pinned by GitHub's own *Pin comment*"): _UNPINS,
     ("unpin_refused", "there is no pin … here"): _UNPINS,
