@@ -56,7 +56,7 @@ async def admitted(occasion: Occasion, verdict: Denied) -> Allowed | Denied:
 
 def person(account: Account, role: Role | None) -> Person | None:
     """Whoever answers; None for what is no person, which never does."""
-    if account.is_bot or account.type != "User" or role is None:
+    if not account.is_person or role is None:
         return None
     return Person(account.id, account.login, role)
 

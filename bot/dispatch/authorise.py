@@ -9,9 +9,9 @@ from typing import Protocol
 
 from bot.errors import Forbidden, NotFound, Transient
 from bot.model.role import Role
-from bot.model.thread import GHOST, Account, Repository
+from bot.model.thread import Account, Repository
 
-#: How long an answer that did not come is asked for again, counted from the delivery.
+#: How long an answer that did not come is asked for again, counted from the first time that it did not.
 PATIENCE = timedelta(minutes=15)
 _FIRST_DELAY = timedelta(seconds=2)
 _LONGEST_DELAY = timedelta(minutes=2)
@@ -74,8 +74,8 @@ async def authorise(
 ) -> Verdict:
     """Whether `sender`, who caused the event, may command in `repository`.
 
-    `since` is when the delivery came in: 15 minutes later a role that cannot be read is a no. Only the sender counts,
-    never the author of the text and never `author_association`.
+    `since` is when it was first asked in vain: 15 minutes later a role that cannot be read is a no. Only the sender
+    counts, never the author of the text and never `author_association`.
     """
     known = without_role(sender, rules)
     if known:
@@ -93,7 +93,7 @@ def without_role(sender: Account, rules: Rules) -> Allowed | Denied | None:
     """What can be said about a sender without asking GitHub; None where its role decides."""
     if sender.id in rules.own or sender.login.casefold() == rules.own_login.casefold():
         return Denied("the bot does not command itself")
-    if sender.id == GHOST.id:
+    if sender.is_deleted:
         return Denied("the account was deleted")
     if sender.is_bot:
         if sender.id in rules.allow_bots:

@@ -9,6 +9,7 @@ from bot.dispatch import configuration
 from bot.dispatch.bases import Bases
 from bot.dispatch.configuration import Configured
 from bot.dispatch.occasion import Heard, Occasion
+from bot.errors import Forbidden, NotFound
 from bot.finding import Finding
 from bot.model.slot import Slot
 from bot.publish import findings_table
@@ -27,7 +28,11 @@ async def hear_configuration(occasion: Occasion) -> Heard | None:
     event = occasion.event
     if event.name != "pull_request" or event.action not in _ACTIONS or event.pull is None:
         return None
-    changed = {path for file in await occasion.client.pull_files(event.issue.number) for path in _paths(file)}
+    try:
+        files = await occasion.client.pull_files(event.issue.number)
+    except (NotFound, Forbidden):
+        return None  # the check is a courtesy: what the pull request's own text asks for is heard all the same
+    changed = {path for file in files for path in _paths(file)}
     if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
         return None
     parts, sha = occasion.parts, event.pull.head_sha

@@ -94,7 +94,7 @@ class Hearing:
                 await self._elsewhere.hear(delivery, event, identity, client)
             except Postponed as postponed:
                 await self._later(delivery, postponed, trying=postponed.trying)
-        elif identity.is_me(event.sender):
+        elif self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
             await self._own(delivery, event, client)
         else:
             await self._foreign(Occasion(self._p, delivery, event, identity, client))

@@ -43,6 +43,12 @@ class Identities:
         self._owners = frozenset(owner.casefold() for owner in allowed_owners)
         self._known: Identity | None = None
         self._turn = asyncio.Lock()
+        self._accounts: set[int] = set()
+
+    @property
+    def accounts(self) -> frozenset[int]:
+        """The numbers of this App's bot account, as far as its own comments have told them."""
+        return frozenset(self._accounts)
 
     @property
     def handle(self) -> str:
@@ -54,6 +60,13 @@ class Identities:
         if comment.app_id is not None:
             return comment.app_id == self._app_id
         return self._known is not None and self._known.is_me(comment.author)
+
+    def wrote(self, sender: Account, comment: Comment | None) -> bool:
+        """Whether a bot that did something to its own comment is this App: its name may be another by now."""
+        ours = comment is not None and sender.is_bot and sender.id == comment.author.id and self.mine(comment)
+        if ours:
+            self._accounts.add(sender.id)
+        return ours
 
     async def get(self) -> Identity:
         """Raises what asking raises: `Transient`, `Forbidden`, `NotFound`."""

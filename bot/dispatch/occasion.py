@@ -81,7 +81,8 @@ class Occasion:
         """Whether the sender may do what needs this role; `Later` where GitHub does not tell now."""
         usable = (await self.configured()).configuration or self.parts.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
-        rules = Rules(needed, self.identity.login, allow_bots=usable.bot.allow_bots)
+        own = self.parts.identities.accounts
+        rules = Rules(needed, self.identity.login, own, usable.bot.allow_bots)
         now = self.parts.clock.now()
         since = self.delivery.trying_since or now
         return await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)

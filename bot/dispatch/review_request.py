@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.context import sanitise
+from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
 from bot.model.codec import places_to_json
 from bot.model.fence import fence
@@ -46,8 +47,14 @@ class ReviewRequest:
 
 
 async def read_review(client: RepositoryClient, number: int, review: Comment) -> ReviewRequest:
-    """The review with the comments that came with it, as they stand now; three requests at most."""
-    comments = await client.comments_of_review(number, review.id)
+    """The review with the comments that came with it, as they stand now; three requests at most.
+
+    Where GitHub does not show the comments, the review's own text is what is asked. Raises `Transient`.
+    """
+    try:
+        comments = await client.comments_of_review(number, review.id)
+    except (NotFound, Forbidden):
+        comments = ()
     whole = composed(review.body, comments, hunks=True)
     return ReviewRequest(composed(review.body, comments), whole, _threads(comments))
 

@@ -17,5 +17,5 @@ class AskedRoles:
     async def role(self, repository: Repository, account: Account) -> Role:
         """See `Roles.role`."""
         if account.id not in self._known:
-            self._known[account.id] = await self._client.permission(account.login)
+            self._known[account.id] = await self._client.permission(account.login, account.id)
         return self._known[account.id]

@@ -88,7 +88,7 @@ async def _refused(
     needed = usable.role_for(due.workflow)
     if not MOST.at_least(needed):
         return f"it needs {needed}, and a commit, which can be made to name anybody, counts for {MOST} and no more"
-    rules = Rules(needed, identity.login, allow_bots=usable.bot.allow_bots)
+    rules = Rules(needed, identity.login, parts.identities.accounts, usable.bot.allow_bots)
     now = parts.clock.now()
     since = delivery.trying_since or now
     match await authorise(AskedRoles(client), due.repository, actor, rules, since=since, now=now):

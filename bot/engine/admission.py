@@ -46,7 +46,7 @@ class Admission:
         trial = trial_of(rows.dispatch)
         needed = configuration.role_for(rows.run.workflow) if trial is None else Role(trial.role)
         try:
-            role = await client.permission(rows.dispatch.actor)
+            role = await client.permission(rows.dispatch.actor, rows.dispatch.actor_id)
         except (NotFound, Forbidden):
             role = Role.NONE
         if role.at_least(needed):

@@ -30,7 +30,7 @@ class Roles:
         if known is not None and now - known[0] < KEPT:
             return known[1]
         try:
-            role = Role.NONE if account.is_bot else await client.permission(account.login)
+            role = Role.NONE if account.is_bot else await client.permission(account.login, account.id)
         except (NotFound, Forbidden):
             role = Role.NONE
         if len(self._known) >= MOST:

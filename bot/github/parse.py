@@ -96,14 +96,17 @@ def issue(data: Any) -> Issue:
     )
 
 
-def role(data: Any) -> Role:
-    """The effective role from `GET …/collaborators/{login}/permission`.
+def role(data: Any, account_id: int | None = None) -> Role:
+    """The effective role from `GET …/collaborators/{login}/permission`; none where it is of another account than that.
 
     `role_name` tells triage and maintain apart; an organisation's own role has a name of its own, and then the legacy
     `permission` (admin, write, read, none) counts. What is neither is no role: this decides who may command.
     Source: https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user
     """
     source = _object(data, "permission")
+    user = source.get("user")
+    if account_id is not None and isinstance(user, Mapping) and user.get("id") not in (None, account_id):
+        return Role.NONE
     for key in ("role_name", "permission"):
         value = source.get(key)
         if isinstance(value, str) and value in set(Role):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -94,14 +95,18 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """One comment as it is now."""
         return read(await self._channel.get(f"/issues/comments/{comment_id}", kind="comment"), parse.comment)
 
-    async def permission(self, login: str) -> Role:
-        """Somebody's effective role; `Role.NONE` where GitHub knows no such person here."""
+    async def permission(self, login: str, account_id: int | None = None) -> Role:
+        """Somebody's effective role; `Role.NONE` where GitHub knows no such person here.
+
+        It is asked by login, and a login that was given up may be another's now: with `account_id`, the role of an
+        account that has another number is none.
+        """
         try:
             path = f"/collaborators/{quote(login, safe='')}/permission"
             response = await self._channel.get(path, kind="permission", purposes=(Purpose.ROLE,))
         except NotFound:
             return Role.NONE
-        return read(response, parse.role)
+        return read(response, partial(parse.role, account_id=account_id))
 
     async def head(self, ref: str) -> str:
         """The commit that a branch, tag or other ref points at; a 304 where nothing changed since we last asked.

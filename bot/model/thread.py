@@ -21,6 +21,16 @@ class Account:
     def is_bot(self) -> bool:
         return self.type == "Bot" or self.login.endswith("[bot]")
 
+    @property
+    def is_deleted(self) -> bool:
+        """GitHub shows what deleted people did under `ghost`, an account whose number is not 0, or as null."""
+        return self.id == GHOST.id or self.login.casefold() == GHOST.login
+
+    @property
+    def is_person(self) -> bool:
+        """A person who is still there: no program, organisation, or account that an import has made up."""
+        return self.type == "User" and not self.is_bot and not self.is_deleted
+
 
 GHOST = Account(0, "ghost")
 

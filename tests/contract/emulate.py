@@ -33,7 +33,7 @@ APP_ID = "42"
 SLUG = "bot"
 INSTALLATION = 5
 OWNER, NAME = "ana", "parser"
-GRANTED = {"metadata": "read", "contents": "read", "issues": "write", "pull_requests": "write"}
+GRANTED = {"metadata": "read", "contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
 
 _PROGRAM = Path(__file__).parent / "node_modules" / "emulate" / "dist" / "index.js"
 _STARTS = 3
@@ -170,7 +170,7 @@ def _seed(webhook_url: str, webhook_secret: str) -> dict[str, Any]:
         "name": "Bot",
         "private_key": private_key(),
         "permissions": GRANTED,
-        "events": ["issues", "issue_comment"],
+        "events": ["issues", "issue_comment", "pull_request", "pull_request_review", "pull_request_review_comment"],
         "installations": [{"installation_id": INSTALLATION, "account": OWNER}],
     }
     if webhook_url:

@@ -114,6 +114,44 @@ async def test_configuration(client: RepositoryClient, emulator: Emulator) -> No
         await client.head("no-such-branch")
 
 
+async def test_labels(client: RepositoryClient, emulator: Emulator) -> None:
+    """Set and taken off; of one that is not there it does not say, as GitHub does, that it is the label that is not."""
+    number = emulator.new_issue("Sort me")
+    assert await client.add_labels(number, ["bug", "later"]) == ("bug", "later")
+    assert await client.remove_label(number, "later")
+    with pytest.raises(NotFound):
+        await client.remove_label(number, "later")
+    assert (await client.issue(number)).labels == ("bug",)
+
+
+async def test_a_check_run(client: RepositoryClient, emulator: Emulator) -> None:
+    """Made and changed; whose it is, is not told there."""
+    head = emulator.write_file("checked.txt", b"x")
+    made = await client.create_check_run(
+        head, "threadsmith / check", external_id="r1", status="in_progress", title="under way", summary="soon"
+    )
+    await client.update_check_run(made, status="completed", conclusion="success", title="done", summary="fine")
+    (found,) = emulator.call("meg", "GET", f"/commits/{head}/check-runs")["check_runs"]
+    assert (found["id"], found["name"], found["status"], found["conclusion"]) == (
+        made, "threadsmith / check", "completed", "success",
+    )  # fmt: skip
+
+
+async def test_a_pull_request(client: RepositoryClient, emulator: Emulator) -> None:
+    """Its head, and a review by the App; of its files it has none."""
+    main = emulator.call("ana", "GET", "/git/ref/heads/main")["object"]["sha"]
+    emulator.call("ana", "POST", "/git/refs", ref="refs/heads/mend", sha=main)
+    emulator.call("ana", "PUT", "/contents/mended.txt", message="Mend", content="eA==", branch="mend")
+    number = emulator.call("ana", "POST", "/pulls", title="Mend it", head="mend", base="main")["number"]
+    found = await client.pull_request(number)
+    assert (found.head, found.base, found.state, found.author.login) == ("mend", "main", "open", "ana")
+    assert await client.pull_files(number) == ()
+    review = await client.create_review(
+        number, head_sha=found.head_sha, body="It is fine.", event="COMMENT", remarks=[]
+    )
+    assert [one.id for one in await client.newest_reviews(number)] == [review.id]
+
+
 async def test_tokens_are_narrow(client: RepositoryClient, emulator: Emulator) -> None:
     """What the server recorded of the tokens that it gave out."""
     await client.issue(emulator.issue)

@@ -88,3 +88,17 @@ async def test_which_comments_are_ours() -> None:
     assert asked.mine(comment(author=Account(70, "renamed[bot]", "Bot"), app_id=42))
     assert not asked.mine(comment(author=ME, app_id=7))
     assert not asked.mine(comment(author=ANA))
+
+
+async def test_whose_doing_it_is() -> None:
+    """A bot that changes a comment of ours that it wrote is this App, whatever it is called by now; nobody else is."""
+    asked = identities(FakeGitHub(), "bot", ("acme",))
+    renamed = Account(70, "renamed[bot]", "Bot")
+    ours = comment(author=renamed, app_id=42)
+    assert asked.wrote(renamed, ours)
+    assert not asked.wrote(ANA, ours)
+    assert not asked.wrote(Account(71, "other[bot]", "Bot"), ours)
+    assert not asked.wrote(renamed, comment(author=renamed, app_id=7))
+    assert not asked.wrote(ANA, comment(author=ANA, app_id=42))
+    assert not asked.wrote(renamed, None)
+    assert asked.accounts == {70}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.dispatch.review_request import COMMENTS_MAX, ReviewRequest, composed, read_review
 from bot.model.codec import review_links, review_places
 from bot.model.thread import Comment, ReviewPlace
 from tests.dispatch.reviews import HUNK, SITE, has_remarks, remark_json
-from tests.dispatch.scene import Scene, client_of
+from tests.dispatch.scene import REPO, Scene, client_of
+from tests.github.fake import answer
 from tests.rows import ANA, NOW
 
 REVIEW = Comment(700, ANA, "Please mend these.", NOW, NOW, kind="review")
@@ -73,3 +76,11 @@ def test_what_is_left_out_is_said() -> None:
     """GitHub's client reads so many comments of one review."""
     text = composed("", [remark(number, "x") for number in range(1, COMMENTS_MAX + 1)])
     assert text.endswith(f"(These are the first {COMMENTS_MAX} comments of the review.)")
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_comments_that_are_not_shown(scene: Scene, status: int) -> None:
+    """The review's own text is asked all the same."""
+    path = f"{REPO}/pulls/1/reviews/{REVIEW.id}/comments"
+    scene.server.on("GET", path, answer({"message": "no"}, status))
+    assert await read_review(client_of(scene.server), 1, REVIEW) == ReviewRequest(REVIEW.body, REVIEW.body, ())

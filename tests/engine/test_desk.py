@@ -73,6 +73,8 @@ async def test_a_configuration_that_cannot_be_used(store: Store, tmp_path: Path)
         (11, {"role_name": "read"}, "write", False, 1),
         (11, {"role_name": "read"}, "read", True, 1),
         (11, {"role_name": "none", "permission": "none"}, "read", False, 1),
+        # somebody else has the login by now
+        (11, {"role_name": "admin", "user": {"id": 999, "login": "ana"}}, "write", False, 1),
         (11, 404, "write", False, 1),
         (11, 403, "write", False, 1),
     ],

@@ -179,6 +179,15 @@ def test_role(data: dict[str, str], expected: Role) -> None:
     assert parse.role(data) is expected
 
 
+@pytest.mark.parametrize(
+    ("user", "expected"), [(None, Role.ADMIN), ({"id": 11}, Role.ADMIN), ({}, Role.ADMIN), ({"id": 12}, Role.NONE)]
+)
+def test_a_role_is_an_accounts(user: dict[str, int] | None, expected: Role) -> None:
+    """A login that was given up may be another's by now."""
+    assert parse.role({"role_name": "admin", "user": user}, 11) is expected
+    assert parse.role({"role_name": "admin", "user": user}) is Role.ADMIN
+
+
 def test_role_unreadable() -> None:
     """An answer that is no object is no answer about a role."""
     with pytest.raises(parse.Unreadable):
