@@ -17,17 +17,20 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Somebody commits, writes, or both; then the bot's turn.
+    """Somebody commits, writes, or ticks the box of the bot's newest task list that begins with `ticks`; then the
+    bot's turn.
 
     `answer` holds what its one comment must contain, in this order; without it the bot must say nothing. `reactions`
-    are all that it may leave on the comment written here.
+    are all that it may leave on the comment written here, `settled` what its newest question must contain by then.
     """
 
     who: str
     says: str = ""
     commits: Commit | None = None
+    ticks: str = ""
     answer: tuple[str, ...] = ()
     reactions: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,36 @@ def conversation(decision: str) -> tuple[Act, ...]:
                 ),
             ),
         ),
+        Act(
+            "A plan waits for a person: it is sent back with a word, planned again, and approved with a tick",
+            (
+                Line(
+                    "ana",
+                    "@bot implement refuse a size without a number",
+                    answer=("Build this?", "a maintainer can answer", "bad input must end with exit code 2", "approve"),
+                    reactions=("eyes",),
+                ),
+                Line("ana", "@bot status", answer=("r4", "implement", "wait")),
+                Line(
+                    "meg",
+                    f"@bot answer revise {REVISION}",
+                    answer=("Build this?", "not ok 5", "approve"),
+                    reactions=("+1",),
+                    settled=("Answered by `meg`", "revise", REVISION),
+                ),
+                Line(
+                    "meg",
+                    ticks="approve",
+                    answer=("ok 5 - an empty size", "all 5 checks passed", "implement"),
+                    settled=("Answered by `meg`", "approve"),
+                ),
+            ),
+        ),
     )
+
+
+#: what meg wants of the plan
+REVISION = "smaller, please: one line is enough"
 
 
 def _place() -> str:

@@ -18,6 +18,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from bot.demo import checklist
+from bot.demo.checklist import Box
+
 Env = MutableMapping[str, Any]
 
 _ALLOWED = frozenset({"details", "summary", "sub", "sup", "kbd"})
@@ -26,10 +29,16 @@ _MENTION = re.compile(r"(?<![\w@/.`-])@([A-Za-z\d](?:[A-Za-z\d-]{0,38}))(?![\w/@
 
 
 def render(text: str) -> str:
-    """The HTML of a comment's body."""
+    """The HTML of a comment's body. Boxes of task lists are disabled, with their number as `data-box`."""
     env: Env = {}
     html: str = _PARSER.render(text, env)
     return html
+
+
+def boxes(text: str) -> list[Box]:
+    """The boxes of task lists in a comment's body, as they are shown."""
+    # places are told in `source`: the parser's own copy has other line ends
+    return list(checklist.boxes(_PARSER.parse(text, {"source": text})))
 
 
 class _Writer(RendererHTML):
@@ -45,6 +54,8 @@ class _Writer(RendererHTML):
             if token.type == "html_block":
                 out.append(_tags(token.content, levels[-1]))
             elif token.type == "inline":
+                if (box := checklist.box_of(token)) is not None:
+                    out.append(_input(box, token))
                 out.append(self.renderInline(token.children or [], options, env))
             elif token.type in {"th_open", "td_open"}:
                 out.append(_cell(token))
@@ -96,6 +107,16 @@ def _cell(token: Token) -> str:
     return f"<{token.tag}>" if side == "left" else f'<{token.tag} class="{side}">'
 
 
+def _input(box: Box, token: Token) -> str:
+    """A box; what it is for is its name for those who do not see the page."""
+    name = "".join(child.content or " " for child in token.children or [] if child.type != "html_inline")
+    ticked = " checked" if box.ticked else ""
+    return (
+        f'<input type="checkbox" class="task-list-item-checkbox" data-box="{box.number}" disabled{ticked} '
+        f'aria-label="{escape(" ".join(name.split()))}"> '
+    )
+
+
 def _close(opened: list[str]) -> str:
     return "".join(f"</{name}>" for name in reversed(opened))
 
@@ -123,4 +144,4 @@ def _tags(raw: str, opened: list[str]) -> str:
 
 
 _PARSER = MarkdownIt("commonmark", {"html": True, "breaks": True, "langPrefix": "language-"}, renderer_cls=_Writer)
-_PARSER.enable(["table", "strikethrough"])
+_PARSER.enable(["table", "strikethrough"]).use(checklist.plugin)

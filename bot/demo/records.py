@@ -132,6 +132,8 @@ class Issue:
     reactions: list[Reaction] = field(default_factory=list)
     #: GitHub's own *Pin comment*: at most one an issue
     pinned: Comment | None = None
+    #: who changed its text last
+    edited_by: User | None = None
     #: how many of the repository's `pushes` there were when it was opened
     pushes_before: int = 0
     #: what makes it a pull request
@@ -191,6 +193,8 @@ class Review:
     submitted_at: datetime
     app: App | None = None
     reactions: list[Reaction] = field(default_factory=list)
+    #: the newest comment's number at that time, anywhere: where the thread page shows it
+    after: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -230,6 +234,7 @@ class ReviewComment:
     created_at: datetime
     updated_at: datetime
     app: App | None = None
+    edited_by: User | None = None
     reactions: list[Reaction] = field(default_factory=list)
 
 
@@ -284,6 +289,8 @@ class Comment:
     created_at: datetime
     updated_at: datetime
     app: App | None = None
+    #: who changed its text last
+    edited_by: User | None = None
     #: why it was hidden (`spam`, `outdated`, …), None while it is shown
     minimized: str | None = None
     pinned_at: datetime | None = None

@@ -33,6 +33,25 @@ workflows:
     steps:
       - id: checks
         run: sh tests/run.sh || true
+  implement:
+    description: Plans a change, asks a maintainer about it, makes it and runs the checks.
+    steps:
+      - id: plan
+        agent: reader
+        inputs:
+          checks: {exec: "sh tests/run.sh || true", timeout: 30s}
+      - id: approve         # waits for a person: a tick, or a reply
+        ask: Build this?
+        show: "${{ steps.plan.output }}"
+        options: {approve: build, revise: {rework: plan}, stop: end}
+        rework: {to: plan, max_loops: 3}
+        who: {role: maintain}
+        timeout: 3d
+      - id: build           # in the run's own clone, which goes when the run ends
+        run: |
+          sed 's/in \\*\\[/in ""|*[/' src/size.sh > size.new && mv size.new src/size.sh
+          git diff -U0 src/size.sh | tail -2
+          sh tests/run.sh
 """
 
 BROKEN_YML = BOT_YML.replace("    model: demo:helper ", "    modle: demo:helper ")

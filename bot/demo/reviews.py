@@ -60,7 +60,7 @@ class Reviews(Pulls):
         at = commit or row.head_sha
         hunks = [self._hunk(row, at, remark) for remark in remarks]
         now = self.now()
-        made = Review(self.next_id("review"), row, who, body, state, at, now, app)
+        made = Review(self.next_id("review"), row, who, body, state, at, now, app, after=self.newest_comment)
         row.reviews.append(made)
         row.issue.updated_at = now
         for remark, hunk in zip(remarks, hunks, strict=True):
@@ -84,7 +84,8 @@ class Reviews(Pulls):
         if not body.strip():
             raise invalid("PullRequestReviewComment", "body", "body can't be blank", "missing_field")
         now = self.now()
-        review = Review(self.next_id("review"), row, who, "", "COMMENTED", row.head_sha, now, app)
+        place = self.newest_comment
+        review = Review(self.next_id("review"), row, who, "", "COMMENTED", row.head_sha, now, app, after=place)
         row.reviews.append(review)
         made = self._say(first.thread, review, body, first.hunk)
         # GitHub makes a review of every reply, and tells of it
@@ -123,7 +124,7 @@ class Reviews(Pulls):
         check_length("PullRequestReviewComment", body)
         if body != row.body:
             changes = {"body": {"from": row.body}}
-            row.body, row.updated_at = body, self.now()
+            row.body, row.updated_at, row.edited_by = body, self.now(), who
             self._said("edited", row, who, changes=changes)
         return row
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.context import ThreadSnapshot
-from bot.demo.records import Comment
+from bot.demo.known import Known, known
+from bot.demo.records import Comment, Issue
 from bot.demo.silence import Silences
 from bot.demo.world import World
 from bot.model.context import BlockRecord, Manifest
@@ -53,6 +54,12 @@ class Sight:
         return await self.store.read(
             lambda session: {row.id for row in comments if (run := _run(session, row)) and _asked(session, run)}
         )
+
+    async def knows(self, issue: Issue) -> Known:
+        """Pins, questions, and what can be asked for now."""
+        if self.store is None:
+            return Known()
+        return await self.store.read(lambda session: known(session, issue))
 
     def silence(self, comment_id: int) -> str:
         """Why the bot did nothing about a comment that asked it to; empty where it was not asked or did."""

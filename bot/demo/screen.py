@@ -55,6 +55,10 @@ class Screen:
         """A person's comment."""
         self._person(login, role, Text(text))
 
+    def ticks(self, login: str, role: str, label: str) -> None:
+        """A person's tick in a comment of the bot's."""
+        self._person(login, role, Text(f"ticks ☑ {_plain(label)}"))
+
     def commits(self, login: str, role: str, message: str, before: str, after: str) -> None:
         """A person's commit to the configuration: its message and the lines that changed."""
         rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]

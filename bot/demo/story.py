@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from bot.demo.acts import Act, Line, conversation
+from bot.demo.checklist import with_tick
 from bot.demo.deliveries import Delivery
+from bot.demo.markdown import boxes
 from bot.demo.page.view import CONFIGURATION
 from bot.demo.records import Comment
 from bot.demo.repository import BOT_YML, COMMENTS
@@ -48,7 +50,10 @@ class Story:
     async def _act(self, act: Act) -> None:
         for line in act.lines:
             before, sent = set(self._stage.said()), len(self._stage.world.deliveries)
+            asked = self._asked(line)
             written = self._do(line)
+            if line.ticks and not self._tick(line, asked):
+                self._fault(act, f"there is no box {line.ticks!r} for {line.who} to tick")
             await self._bots_turn(act, line)
             fresh = [comment for comment in self._stage.said() if comment not in before]
             for comment in fresh:
@@ -56,6 +61,8 @@ class Story:
             if written is not None and not fresh:
                 self._screen.nothing(await self._reason(self._stage.world.deliveries[sent]))
             self._check(act, line, fresh, written)
+            if asked is not None and (lost := _missing(shown(asked), line.settled)) is not None:
+                self._fault(act, f"the question lacks {lost!r} after {line.who}'s answer: {_short(asked)}")
             for made in self._stage.world.deliveries[sent:]:
                 if made.attempts and made.attempts[-1].status_code >= HTTPStatus.MULTIPLE_CHOICES:
                     self._fault(act, f"the bot did not take the webhook {made.event}: {made.attempts[-1].status}")
@@ -76,6 +83,21 @@ class Story:
         written = stage.world.comment(repo, stage.issue.number, line.who, line.says)
         self._expected.append(written)
         return written
+
+    def _asked(self, line: Line) -> Comment | None:
+        """The bot's newest question, where the line is about one."""
+        if not (line.ticks or line.settled):
+            return None
+        return next((row for row in reversed(self._stage.said()) if boxes(row.body)), None)
+
+    def _tick(self, line: Line, asked: Comment | None) -> bool:
+        """What the person ticks; whether it is there."""
+        found = next((box for box in boxes(asked.body) if box.says.startswith(line.ticks)), None) if asked else None
+        if asked is None or found is None:
+            return False
+        self._screen.ticks(line.who, str(self._stage.world.role(self._stage.issue.repository, line.who)), found.says)
+        self._stage.world.edit_comment(asked.id, line.who, with_tick(asked.body, found, True))
+        return True
 
     async def _bots_turn(self, act: Act, line: Line) -> None:
         """Wait until the bot has nothing left to do, or for as long as patience lasts."""

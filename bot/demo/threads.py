@@ -84,7 +84,7 @@ class Threads(Marks):
             row.title = title
         if body is not None and body != row.body:
             changes["body"] = {"from": row.body}
-            row.body = body
+            row.body, row.edited_by = body, who
         if changes:
             row.updated_at = self.now()
             self._issue_event("edited", row, who, changes=changes)
@@ -151,7 +151,7 @@ class Threads(Marks):
         check_length("IssueComment", body)
         if body != row.body:
             changes = {"body": {"from": row.body}}
-            row.body, row.updated_at = body, self.now()
+            row.body, row.updated_at, row.edited_by = body, self.now(), who
             self._comment_event("edited", row, who, changes=changes)
         return row
 

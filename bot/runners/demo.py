@@ -47,6 +47,7 @@ def _echo(seen: Reading) -> str:
 
 def _helper(seen: Reading) -> str:
     paragraphs = [f"**In short:** {conclusion(seen)}"]
+    paragraphs += [f"It was sent back to be done again:\n\n{_quote(part.text)}" for part in seen.reworks]
     paragraphs += [_quoted(pin) for pin in seen.pins]
     if seen.inputs:
         paragraphs.append("What was computed just now:")

@@ -90,6 +90,11 @@ class Reading:
     def inputs(self) -> tuple[Part, ...]:
         return self._of("input")
 
+    @property
+    def reworks(self) -> tuple[Part, ...]:
+        """Why it is done again, in the words of whoever sent it back."""
+        return self._of("rework")
+
     def _of(self, kind: str) -> tuple[Part, ...]:
         return tuple(part for part in self.parts if part.kind == kind)
 

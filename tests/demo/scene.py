@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from bot.demo.keys import new_key, sign
+from bot.demo.known import Known
 from bot.demo.records import App, Comment, Installation, Issue, Repository
 from bot.demo.server import lookalike
 from bot.demo.world import World
@@ -95,12 +96,16 @@ class Told:
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
         self.silences: dict[int, str] = {}
+        self.known = Known()
 
     async def __call__(self, comment_id: int) -> Mapping[str, Any] | None:
         return self.told
 
     async def written(self, comments: Sequence[Comment]) -> AbstractSet[int]:
         return {row.id for row in comments if row.author.type == "Bot" and "pins" not in row.body}
+
+    async def knows(self, issue: Issue) -> Known:
+        return self.known
 
     def silence(self, comment_id: int) -> str:
         return self.silences.get(comment_id, "")

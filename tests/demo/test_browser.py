@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import async_playwright, expect
 
-from bot.demo.server import LookAlikeServer
+from bot.demo.reviews import Remark
 from bot.demo.stage import open_stage
+from tests.contract.pull_routes import with_pull
+from tests.demo.opened import Open, needs_chromium, until
 from tests.demo.picture import CHROMIUM, FLAGS, PICTURE, play, portrait
-from tests.demo.scene import Scene, Told, scene
+from tests.demo.scene import Scene
 
-# on a user's machine the browser may be missing; in CI nothing is skipped, so there the launch fails
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM.exists() and not os.environ.get("CI"), reason="Chromium is not installed (apt-get install chromium)"
-)
-
-
-BLOCK = {"kind": "pin", "label": "ana", "trust": "writer", "tokens": 9, "text": "Keep Python 3.9"}
-SAW = {"run": "r1", "step": "triage", "model": "demo", "blocks": [BLOCK], "comments": [], "inputs": []}
-
-
-@dataclass
-class Open:
-    """A page of a served scene; `complaints` is what the browser's console said."""
-
-    made: Scene
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Open]:
-    """The thread, followed live."""
-    made = scene(tmp_path)
-    async with LookAlikeServer(made.world, saw=Told(SAW)) as server, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = await browser.new_page()
-        shown = Open(made, page)
-        page.on("console", lambda message: shown.complaints.append(message.text))
-        page.on("pageerror", lambda error: shown.complaints.append(str(error)))
-        await page.goto(server.url)
-        await expect(page.locator("#live")).to_have_attribute("data-state", "live")
-        yield shown
-        await browser.close()
+pytestmark = needs_chromium
 
 
 async def test_a_conversation(opened: Open) -> None:
@@ -92,6 +58,59 @@ async def test_a_conversation(opened: Open) -> None:
     await box.hover()
     await box.get_by_role("button", name="Delete").click()
     await expect(page.locator("article")).to_have_count(2)
+    assert opened.complaints == []
+
+
+async def test_an_edit_changes_in_place(opened: Open) -> None:
+    """The same nodes stay: what was unfolded stays unfolded, what was marked stays marked, nothing jumps."""
+    made, page = opened.made, opened.page
+    body = "one\n\n<details><summary>more</summary>\n\nfolded\n\n</details>\n\n" + "long\n\n" * 60
+    comment = made.world.comment(made.repo, 1, "meg", body)
+    box = page.locator(f"#issuecomment-{comment.id}")
+    await box.locator("summary").click()
+    await box.evaluate("box => (box.querySelector('.face').same = true)")
+    await box.locator("p", has_text="long").nth(40).scroll_into_view_if_needed()
+    place = await page.evaluate("scrollY")
+    made.world.edit_comment(comment.id, "meg", body.replace("one", "two"))
+    await expect(box.locator(".markdown > p").first).to_have_text("two")
+    await expect(box.locator("details")).to_have_attribute("open", "")
+    assert await box.evaluate("box => box.querySelector('.face').same")
+    assert await page.evaluate("scrollY") == place
+
+
+async def test_links_into_the_thread(opened: Open) -> None:
+    """A comment's address goes to that comment on this page, also where it was written as a link."""
+    made, page = opened.made, opened.page
+    first = made.world.comment(made.repo, 1, "sam", "the first")
+    link = f"{made.world.site_url}/ana/parser/issues/1#issuecomment-{first.id}"
+    made.world.comment(made.repo, 1, "meg", "\n\n".join(["down"] * 60) + f"\n\n[see]({link})")
+    await page.get_by_role("link", name="see").click()
+    await expect(page.locator(f"#issuecomment-{first.id}")).to_be_in_viewport()
+    assert len(page.context.pages) == 1
+    assert page.url == link
+
+
+async def test_a_pull_request(opened: Open) -> None:
+    """Reviews and checks come in live; the page of a phone is not wider for them."""
+    made, page = opened.made, opened.page
+    pull = with_pull(made)
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.goto(f"{made.world.site_url}/ana/parser/pull/{pull.number}")
+    await expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    remark = Remark("src/size.py", "- [ ] " + "z" * 200, 2)
+    made.world.review(made.repo, pull.number, "ana", "Nearly.", state="CHANGES_REQUESTED", remarks=[remark])
+    await expect(page.locator(".review")).to_contain_text("requested changes")
+    await page.locator(".message").get_by_role("checkbox").click()
+    await until(lambda: pull.review_threads[0].comments[0].body.startswith("- [x] z"))
+    made.world.reply(pull.review_threads[0].comments[0].id, "meg", "Because.")
+    await expect(page.locator(".message")).to_have_count(2)
+    made.world.resolve(pull.review_threads[0], "meg")
+    await expect(page.locator(".review")).to_contain_text("resolved by meg")
+    check = made.world.add_check(made.repo, pull.head_sha, "tests", None)
+    await expect(page.locator(".check")).to_contain_text("in progress")
+    made.world.finish(check, "failure")
+    await expect(page.locator(".check")).to_contain_text("failure")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     assert opened.complaints == []
 
 
@@ -262,7 +281,7 @@ async def test_the_picture_of_the_readme(tmp_path: Path) -> None:
         await expect(page.locator(".silence")).to_have_text(
             "The bot stays silent: sam has the role read, write is needed"
         )
-        await expect(page.locator("[data-act=saw]")).to_have_count(2)
+        await expect(page.locator("[data-act=saw]")).to_have_count(5)
 
         await page.locator(".personas").get_by_text("meg").click()
         await page.get_by_label("Comment", exact=True).fill("@bot why")

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from bot.demo.markdown import render
 
 TAGS = frozenset(
-    ("a", "blockquote", "br", "code", "del", "details", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "kbd", "li",
-     "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead",
+    ("a", "blockquote", "br", "code", "del", "details", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "input", "kbd",
+     "li", "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead",
      "tr", "ul")
 )  # fmt: skip
-VOID = frozenset({"br", "hr"})
+VOID = frozenset({"br", "hr", "input"})
+BOX = frozenset({"type", "data-box", "disabled", "checked", "aria-label"})
 
 
 class Reader(HTMLParser):
@@ -98,6 +99,8 @@ def test_what_people_use() -> None:
         "| <details> | </td> |\n|---|---|\n| <sub> | x |",
         "<<script>script>alert(1)<</script>/script>",
         "<kbd/onclick=alert(1)>x",
+        '- [ ] "><script>alert(1)</script> <b title="x">',
+        "<input type=text autofocus onfocus=alert(1)>",
     ],
 )
 def test_nothing_gets_through(text: str) -> None:
@@ -111,14 +114,14 @@ def _is_safe(text: str) -> None:
     assert found.wrong == []
     assert found.open == []
     for name, value in found.attributes:
-        assert name in {"href", "rel", "target", "class", "start"}, name
+        assert name in {"href", "rel", "target", "class", "start"} | BOX, name
         if name == "href":
             assert not value.lower().lstrip().startswith(("javascript:", "data:text", "vbscript:", "file:"))
 
 
 PARTS = (
     "<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>", "<kbd>", "<br>", "</p>", "<!--", "-->",
-    "<script", "<b", ">", "\n", "\n\n", "- ", "> ", "    ", "| a |", "|---|", "`", "```", "*", "[x](", ")",
+    "<script", "<b", ">", "\n", "\n\n", "- ", "[x] ", "> ", "    ", "| a |", "|---|", "`", "```", "*", "[x](", ")",
     "javascript:", "&lt;", "x", "'", '"', "@meg",
 )  # fmt: skip
 

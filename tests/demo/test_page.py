@@ -8,8 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bot.demo.known import Gate, Known
 from bot.demo.page.routes import POLICY
 from bot.demo.server import lookalike
+from bot.model.state import GateState
 from tests.demo.scene import Scene, Told, scene
 
 THREAD = "/ana/parser/issues/1"
@@ -51,6 +53,89 @@ async def test_the_page_shows_the_thread(tmp_path: Path) -> None:
         assert part in html, part
     assert "<script>alert" not in html
     assert 'style="' not in html
+
+
+async def test_a_tick_is_an_edit(tmp_path: Path) -> None:
+    """By whoever may edit: of a comment, the bot's too, and of the issue's own text; one sign of the source changes."""
+    made = scene(tmp_path)
+    world = made.world
+    source = "```\r\n- [ ] x\r\n```\r\n- [ ] approve\r\n- [ ] stop"
+    asked = world.comment(made.repo, 1, made.app.bot, source, app=made.app)
+    world.edit_issue(made.repo, 1, "meg", body="- [x] done")
+    async with browser(made) as client:
+        # as a browser has it, in which a text box knows one sort of line ends
+        tick = {"as": "meg", "ticked": True, "source": source.replace("\r\n", "\n")}
+        answer = await client.patch(f"/_demo/comments/{asked.id}/boxes/0", json=tick)
+        assert answer.json() == {"source": asked.body}
+        assert asked.body == source.replace("[ ] approve", "[x] approve")
+        told = world.deliveries[-1].payload()
+        assert (told["action"], told["sender"]["login"]) == ("edited", "meg")
+        assert told["changes"] == {"body": {"from": source}}
+        tick = {"as": "meg", "ticked": False, "source": "- [x] done"}
+        assert (await client.patch(f"{DEMO}/boxes/0", json=tick)).status_code == 200
+        assert made.issue.body == "- [ ] done"
+        html = (await client.get(f"{DEMO}/timeline")).text
+    assert "edited by meg</span>" in html
+    assert "edited</span>" in html
+
+
+async def test_a_tick_in_what_is_no_more(tmp_path: Path) -> None:
+    """Refused where the text changed meanwhile, the box is not there, or the person may not edit: nothing changes."""
+    made = scene(tmp_path)
+    world, body = made.world, "- [ ] a\n- [ ] b"
+    comment = world.comment(made.repo, 1, "meg", body)
+    made.issue.body = body
+    async with browser(made) as client:
+        for path, change, status, words in (
+            ("0", {"source": "- [ ] b\n- [ ] a"}, 409, "changed meanwhile"),
+            ("2", {}, 409, "changed meanwhile"),
+            ("0", {"as": "sam"}, 403, "write"),
+            ("0", {"ticked": "yes"}, 422, "ticked"),
+            ("0", {"source": None}, 422, "source"),
+        ):
+            tick = {"as": "meg", "ticked": True, "source": body} | change
+            for place in (f"/_demo/comments/{comment.id}", DEMO):
+                answer = await client.patch(f"{place}/boxes/{path}", json=tick)
+                assert (answer.status_code, words in answer.json()["message"]) == (status, True), (path, change)
+        gone = {"as": "meg", "ticked": True, "source": body}
+        assert (await client.patch("/_demo/comments/1/boxes/0", json=gone)).status_code == 404
+    assert (comment.body, made.issue.body) == (body, body)
+
+
+async def test_what_the_bot_knows(tmp_path: Path) -> None:
+    """Its pins with a way to take them away, its questions with what became of them, and what can be asked for now."""
+    made, told = scene(tmp_path), Told(SAW)
+    world = made.world
+    rows = [world.comment(made.repo, 1, "sam", "Keep 3.9")]
+    rows += [world.comment(made.repo, 1, made.app.bot, f"Build this? {at}", app=made.app) for at in range(3)]
+    told.known = Known(
+        {rows[0].id: "<meg>"},
+        {
+            rows[1].id: Gate(GateState.OPEN),
+            rows[2].id: Gate(GateState.ANSWERED, "meg", "<yes>"),
+            rows[3].id: Gate(GateState.EXPIRED),
+        },
+        ("approve", "stop"),
+    )
+    async with browser(made, told=told) as client:
+        html = (await client.get(THREAD)).text
+    boxes = [box for box in html.split("<article")[2:] if "</article>" in box]
+    assert "pinned by &lt;meg&gt;" in boxes[0]
+    assert f"@bot unpin https://github.test/ana/parser/issues/1#issuecomment-{rows[0].id}" in boxes[0]
+    assert "Pin for @bot" not in boxes[0]
+    found = [re.findall(r'badge gate (\w+)">([^<]+)<', box) for box in boxes]
+    assert found == [
+        [],
+        [("open", "waits for an answer")],
+        [("answered", "answered by meg: &lt;yes&gt;")],
+        [("expired", "nobody answered in time")],
+    ]
+    assert 'data-offers="approve stop"' in html
+    assert re.findall(r'data-offer="(\w+)" data-insert="@bot (\w+)"( hidden)?>', html) == [
+        ("approve", "approve", ""),
+        ("stop", "stop", ""),
+        ("resume", "resume", " hidden"),
+    ]
 
 
 async def test_what_it_saw_is_offered_where_there_is_something(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_once_plays_every_act_and_leaves_nothing(tmp_path: Path) -> None:
     assert "isolation is o" in done.stdout
     assert "stays silent: sam has the role read, write is needed" in done.stdout
     assert "9:5 unknown_key" in done.stdout
-    assert "19 comments, each as expected and none besides" in done.stdout
+    assert "26 comments, each as expected and none besides" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -136,7 +136,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path) -> None:
 def test_the_play_can_be_stopped(tmp_path: Path) -> None:
     """In the middle of an act: the exit code says so, and nothing is left."""
     with started(tmp_path, "--once") as (demo, until):
-        until("2/5")
+        until("2/6")
         demo.send_signal(signal.SIGINT)
         _, errors = demo.communicate(timeout=30)
     assert (demo.returncode, errors) == (130, "")
@@ -183,8 +183,8 @@ async def test_the_page_shows_what_the_bot_saw() -> None:
     """Blocks with their texts, comments with their fates, inputs, from the bot's own store; nothing without a model."""
     async with open_stage() as stage:
         assert await play(stage) == []
-        index, first, checks, broken, second = stage.said()
-        for comment in (index, checks, broken):
+        index, first, checks, broken, second, plan, status, planned, built = stage.said()
+        for comment in (index, checks, broken, status):
             assert "No model was asked" in await saw(stage, comment)
         html = await saw(stage, first)
         for part in ("r1", "demo:helper", "You help the maintainers", "<b>pin</b>", "by ana", "not ok 5", "exit 0",
@@ -199,7 +199,7 @@ async def test_the_page_shows_what_the_bot_saw() -> None:
         assert "No model was asked" in await saw(stage, stage.issue.comments[0])
         sight = Sight(stage.world)
         sight.store = stage.bot.store
-        assert await sight.written(stage.issue.comments) == {first.id, second.id}
+        assert await sight.written(stage.issue.comments) == {first.id, second.id, plan.id, planned.id, built.id}
         # a comment that the bot has not noted yet is known by its marker; one of somebody else's never is
         copy = stage.world.comment(stage.issue.repository, 1, stage.app.bot, first.body, app=stage.app)
         forged = stage.world.comment(stage.issue.repository, 1, "sam", first.body)
@@ -224,7 +224,7 @@ async def test_faults_are_found() -> None:
     assert any(fault.startswith(f"{TITLES[0]}: the bot's comment is missing") for fault in faults)
     assert f"{TITLES[0]}: the bot's reactions to meg are none, expected +1" in faults
     assert f"the bot reacted to an old comment of {old.author.login}: heart" in faults
-    assert "the thread holds 19 comments, 18 were expected" in faults
+    assert "the thread holds 26 comments, 25 were expected" in faults
 
 
 async def test_a_bot_that_hangs_is_not_waited_for() -> None:

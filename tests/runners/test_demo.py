@@ -48,6 +48,12 @@ async def ask(prompt: str, model: str = "demo:helper") -> str:
     return str(outcome.output)
 
 
+async def test_done_again() -> None:
+    """Whoever sent it back is quoted before anything else."""
+    told = await ask(block("rework", "approve", "Smaller, please.") + PROMPT)
+    assert "*.\n\nIt was sent back to be done again:\n\n> Smaller, please.\n\n**meg** wrote" in told
+
+
 async def test_helper() -> None:
     """A conclusion first, then pins, inputs, the last word between people, and what it was and was given."""
     assert await ask(PROMPT) == (

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from bot.demo.checklist import with_tick
+from bot.demo.markdown import boxes
 from bot.demo.page.view import View
 from bot.demo.records import User
 from bot.demo.refusal import Refused, not_found
@@ -33,6 +35,9 @@ class Actions:
             Route(f"{thread}/comments", self.comment, methods=["POST"]),
             Route("/_demo/comments/{comment:int}", self.edit, methods=["PATCH"]),
             Route("/_demo/comments/{comment:int}", self.delete, methods=["DELETE"]),
+            Route(f"{thread}/boxes/{{box:int}}", self.tick_issue, methods=["PATCH"]),
+            Route("/_demo/comments/{comment:int}/boxes/{box:int}", self.tick, methods=["PATCH"]),
+            Route("/_demo/review_comments/{comment:int}/boxes/{box:int}", self.tick_review, methods=["PATCH"]),
             Route("/_demo/comments/{comment:int}/pin", self.pin, methods=["PUT", "DELETE"]),
             Route("/_demo/comments/{comment:int}/minimized", self.minimize, methods=["PUT", "DELETE"]),
             Route("/_demo/{owner}/{repo}/file", self.commit, methods=["PUT"]),
@@ -74,6 +79,30 @@ class Actions:
         self._world.edit_comment(request.path_params["comment"], who, _typed(body, "body"))
         return JSONResponse({})
 
+    async def tick(self, request: Request) -> JSONResponse:
+        """A box of a comment's task list ticked, or emptied: an edit of its text; the new text comes back."""
+        who, body = await self._read(request)
+        row = self._world.find_comment(request.path_params["comment"])
+        text = _ticked(row.body, request.path_params["box"], body)
+        self._world.edit_comment(row.id, who, text)
+        return JSONResponse({"source": text})
+
+    async def tick_issue(self, request: Request) -> JSONResponse:
+        """The same for the issue's own text."""
+        who, body = await self._read(request)
+        row = self._world.issue(self._named(request), request.path_params["number"])
+        text = _ticked(row.body or "", request.path_params["box"], body)
+        self._world.edit_issue(row.repository, row.number, who, body=text)
+        return JSONResponse({"source": text})
+
+    async def tick_review(self, request: Request) -> JSONResponse:
+        """The same for a message of a review."""
+        who, body = await self._read(request)
+        row = self._world.review_comment(request.path_params["comment"])
+        text = _ticked(row.body, request.path_params["box"], body)
+        self._world.edit_review_comment(row.id, who, text)
+        return JSONResponse({"source": text})
+
     async def delete(self, request: Request) -> JSONResponse:
         """A comment less."""
         who, _ = await self._read(request)
@@ -108,6 +137,16 @@ def _text(body: dict[str, Any], name: str, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (value or empty):
         raise Refused(422, f"{name} is missing.")
     return value
+
+
+def _ticked(source: str, number: int, body: dict[str, Any]) -> str:
+    """The text with a box as asked. Raises 409 where it is no longer what the page saw: the box may be another's."""
+    if not isinstance(ticked := body.get("ticked"), bool):
+        raise Refused(422, "ticked is missing.")
+    found = boxes(source)
+    if _text(body, "source", empty=True) != source.replace("\r\n", "\n").replace("\r", "\n") or number >= len(found):
+        raise Refused(409, "The text was changed meanwhile. Here it is as it is now; tick again if it still holds.")
+    return with_tick(source, found[number], ticked)
 
 
 def _typed(body: dict[str, Any], name: str) -> str:

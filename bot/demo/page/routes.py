@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from bot.demo.feed import Subscription
 from bot.demo.page.actions import Actions
+from bot.demo.page.reviewed import tally
 from bot.demo.page.view import CONFIGURATION, Saw, View, calendar, moment
 from bot.demo.records import Issue
 from bot.demo.refusal import Refused, not_found
@@ -128,9 +129,12 @@ class Page:
 
     async def _timeline(self, row: Issue) -> dict[str, Any]:
         pinned = self._view.entry(row.pinned) if row.pinned else None
-        entries = await self._view.entries(row)
+        known = await self._view.known(row)
+        entries = await self._view.entries(row, known)
+        checks = self._view.checks(row.pull) if row.pull else []
         return {
-            "issue": row, "repo": row.repository, "entries": entries, "pinned": pinned,
+            "issue": row, "repo": row.repository, "entries": entries, "pinned": pinned, "checks": checks,
+            "tally": tally(checks), "offers": known.offers,
             "sees": self._view.saw is not None, "app": self._view.app(row.repository),
             "issue_url": self._world.site_url + self._view.thread_path(row),
         }  # fmt: skip

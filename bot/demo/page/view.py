@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol
 
-from markupsafe import Markup
-
-from bot.demo.markdown import render
-from bot.demo.records import CONTENTS, App, Comment, Issue, Push, Reaction, Repository, User
+from bot.demo.known import Known
+from bot.demo.page import reviewed
+from bot.demo.page.entry import Entry, html_of, marks_of
+from bot.demo.page.reviewed import Checked, Reviewed
+from bot.demo.records import App, Comment, Issue, Pull, Push, Repository, ReviewComment, User
 from bot.demo.shapes.common import stamp
 from bot.demo.world import World
 from bot.model.role import Role
@@ -35,36 +36,13 @@ class Saw(Protocol):
         """Those of the comments for which there is something to see."""
         ...
 
+    async def knows(self, issue: Issue, /) -> Known:
+        """The bot's pins and questions in a thread, and what can be asked for now."""
+        ...
+
     def silence(self, comment_id: int, /) -> str:
         """Why the bot did nothing about a comment that asked it to; empty where there is nothing to tell."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One sort of reaction to one comment."""
-
-    content: str
-    people: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One box of the thread: the issue's own text (`id` 0) or a comment."""
-
-    id: int
-    author: User
-    role: Role | None
-    html: Markup
-    body: str
-    at: datetime
-    edited: bool
-    marks: tuple[Mark, ...]
-    pinned_by: User | None = None
-    hidden: str | None = None
-    is_bot: bool = False
-    sees: bool = False
-    silence: str = ""
 
 
 class View:
@@ -94,27 +72,45 @@ class View:
 
     def thread_path(self, row: Issue) -> str:
         """Address of a thread, below this site."""
-        return f"/{row.repository.full_name}/issues/{row.number}"
+        return f"/{row.repository.full_name}/{'issues' if row.pull is None else 'pull'}/{row.number}"
 
-    async def entries(self, row: Issue) -> list[Entry | Push]:
-        """The thread from top to bottom, with the commits that were made since it was opened."""
+    async def known(self, row: Issue) -> Known:
+        """What the bot knows of a thread."""
+        return await self.saw.knows(row) if self.saw else Known()
+
+    async def entries(self, row: Issue, known: Known | None = None) -> list[Entry | Push | Reviewed]:
+        """The thread from top to bottom, with its reviews, and the commits that were made since it was opened."""
         first = Entry(
-            0, row.author, self._role(row.repository, row.author), _html(row.body or "*No description provided.*"),
-            row.body or "", row.created_at, False, _marks(row.reactions), is_bot=row.author.type == "Bot",
+            0, row.author, self._role(row.repository, row.author), html_of(row.body or "*No description provided.*"),
+            row.body or "", row.created_at, row.edited_by, marks_of(row.reactions), is_bot=row.author.type == "Bot",
         )  # fmt: skip
         written: AbstractSet[int] = await self.saw.written(row.comments) if self.saw else frozenset()
         pushes = row.repository.pushes[row.pushes_before :]
-        rest: list[Comment | Push] = [*row.comments, *pushes]
-        # a commit with the same number comes behind that comment: sorting keeps the order of equals
-        rest.sort(key=lambda each: each.after if isinstance(each, Push) else each.id)
-        return [first, *(each if isinstance(each, Push) else self.entry(each, written) for each in rest)]
+        rest: list[Comment | Push | Reviewed] = [*row.comments, *pushes]
+        if row.pull is not None:
+            rest += reviewed.reviews(row.pull, partial(self._role, row.repository), self._message)
+        rest.sort(key=_place)
+        return [first, *(self.entry(each, written, known) if isinstance(each, Comment) else each for each in rest)]
 
-    def entry(self, row: Comment, written: AbstractSet[int] = frozenset()) -> Entry:
+    def checks(self, pull: Pull) -> list[Checked]:
+        """The newest checks of a pull request's head."""
+        return reviewed.checked(self.world.checks(pull.repository, pull.head_sha))
+
+    def entry(self, row: Comment, written: AbstractSet[int] = frozenset(), known: Known | None = None) -> Entry:
         """One comment."""
         return Entry(
-            row.id, row.author, self._role(row.issue.repository, row.author), _html(row.body), row.body,
-            row.created_at, row.updated_at > row.created_at, _marks(row.reactions), row.pinned_by, row.minimized,
+            row.id, row.author, self._role(row.issue.repository, row.author), html_of(row.body), row.body,
+            row.created_at, row.edited_by, marks_of(row.reactions), row.pinned_by, row.minimized,
             row.author.type == "Bot", row.id in written, self.saw.silence(row.id) if self.saw else "",
+            known.pins.get(row.id, "") if known else "", known.gates.get(row.id) if known else None,
+        )  # fmt: skip
+
+    def _message(self, row: ReviewComment) -> Entry:
+        """One message of a review thread."""
+        return Entry(
+            row.id, row.author, self._role(row.thread.pull.repository, row.author), html_of(row.body), row.body,
+            row.created_at, row.edited_by, marks_of(row.reactions),
+            is_bot=row.author.type == "Bot",
         )  # fmt: skip
 
     def _role(self, repo: Repository, who: User) -> Role | None:
@@ -138,18 +134,9 @@ class View:
         return (await asyncio.to_thread(read)).decode("utf-8", "replace")
 
 
-def _html(body: str) -> Markup:
-    # the renderer writes only fixed tags and escaped text
-    return Markup(render(body))  # noqa: S704
-
-
-def _marks(rows: list[Reaction]) -> tuple[Mark, ...]:
-    out: list[Mark] = []
-    for content in CONTENTS:
-        people = tuple(row.user.login for row in rows if row.content == content)
-        if people:
-            out.append(Mark(content, people))
-    return tuple(out)
+def _place(row: Comment | Push | Reviewed) -> tuple[int, int]:
+    """Where it stands: behind the comment that was the newest when it came. Sorting keeps the order of equals."""
+    return (row.id, 0) if isinstance(row, Comment) else (row.after, 1)
 
 
 def moment(at: datetime) -> str:

@@ -59,11 +59,72 @@ function dress() {
   }
 }
 
+// those of texts that people edit here
+const BOXES = "[data-text] .task-list-item-checkbox";
+
+// commands that do something now
+function suggest() {
+  const now = timeline.querySelector(".head").dataset.offers.split(" ");
+  for (const button of composer.querySelectorAll("[data-offer]")) button.hidden = !now.includes(button.dataset.offer);
+}
+
 // only what the chosen person may do: their own words, or everything with write access
 function offer() {
+  for (const box of timeline.querySelectorAll(BOXES)) {
+    box.disabled = !writes() && box.closest("[data-text]").dataset.author !== persona();
+  }
   for (const button of timeline.querySelectorAll("[data-least]")) {
     const own = "own" in button.dataset && button.closest("article").dataset.author === persona();
     button.hidden = !writes() && !own;
+  }
+}
+
+// What is there becomes what came in, in place: focus, selection and what somebody unfolded stay where they are.
+function morph(old, fresh) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !KEPT.has(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && !KEPT.has(name)) old.setAttribute(name, value);
+  }
+  // what somebody ticked counts more for a browser than what the text says
+  if (old.type === "checkbox") old.checked = fresh.hasAttribute("checked");
+  weave(old, [...old.childNodes], [...fresh.childNodes]);
+}
+
+// the longest sequence of nodes of the same names stays, so that a new paragraph moves the others instead of being them
+function weave(parent, olds, news) {
+  const same = (i, j) => olds[i].nodeName === news[j].nodeName;
+  const kept = Array.from({ length: olds.length + 1 }, () => new Array(news.length + 1).fill(0));
+  for (let i = olds.length - 1; i >= 0; i--) {
+    for (let j = news.length - 1; j >= 0; j--) {
+      kept[i][j] = same(i, j) ? kept[i + 1][j + 1] + 1 : Math.max(kept[i + 1][j], kept[i][j + 1]);
+    }
+  }
+  let i = 0;
+  let j = 0;
+  while (i < olds.length || j < news.length) {
+    if (i < olds.length && j < news.length && same(i, j)) morph(olds[i++], news[j++]);
+    else if (i === olds.length || (j < news.length && kept[i][j + 1] >= kept[i + 1][j])) parent.insertBefore(news[j++], olds[i] ?? null);
+    else olds[i++].remove();
+  }
+}
+
+// set by people and by this script, not by what is told: `offer` and `dress` see to them
+const KEPT = new Set(["open", "disabled", "hidden", "tabindex"]);
+
+function update(old, fresh) {
+  const focused = old.contains(document.activeElement);
+  if (old.classList.contains("fresh")) fresh.classList.add("fresh");
+  morph(old, fresh);
+  // what had the focus may be gone, as the boxes of a question that was answered
+  if (focused && !old.contains(document.activeElement)) {
+    old.tabIndex = -1;
+    old.focus({ preventScroll: true });
   }
 }
 
@@ -92,16 +153,15 @@ async function refresh() {
     const old = before.get(key);
     const html = box.outerHTML;
     before.delete(key);
-    let current = old;
+    const current = old ?? box;
     if (!old) {
       box.classList.add("fresh");
-      current = box;
       added = true;
-    } else if (known.get(key) !== html && !old.classList.contains("editing")) {
-      old.replaceWith(box);
-      current = box;
+      known.set(key, html);
+    } else if (known.get(key) !== html && !old.classList.contains("editing") && !ticking.has(key)) {
+      update(old, box);
+      known.set(key, html);
     }
-    if (current !== old || !old) known.set(key, html);
     const expected = place ? place.nextElementSibling : timeline.firstElementChild;
     if (current !== expected) timeline.insertBefore(current, expected);
     place = current;
@@ -112,6 +172,7 @@ async function refresh() {
   }
   dress();
   offer();
+  suggest();
   mark();
   if (added && atEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "smooth" });
 }
@@ -223,6 +284,45 @@ function edit(box) {
   box.querySelector(".markdown").after(form);
   area.focus();
 }
+
+// ---- task lists: a tick is an edit of the source that this page saw -------------------------------------------------
+
+// how many ticks are on their way, by box of the thread: until they are through, what comes in does not undo them
+const ticking = new Map();
+let ticks = Promise.resolve();
+
+function tick(box) {
+  const place = box.closest("[data-text]");
+  const { key } = box.closest("[data-key]").dataset;
+  const { checked } = box;
+  const as = persona();
+  ticking.set(key, (ticking.get(key) ?? 0) + 1);
+  // one after the other: each is made in the text that the one before it left
+  ticks = ticks.then(async () => {
+    const source = place.querySelector(".source");
+    const told = await send("PATCH", `${place.dataset.text}/boxes/${box.dataset.box}`, { as, ticked: checked, source: source.value });
+    if (told) source.textContent = told.source;
+    else box.checked = !checked;
+    ticking.set(key, ticking.get(key) - 1);
+    if (!ticking.get(key)) ticking.delete(key);
+    // also what was left aside meanwhile, and after a refusal the text as it is now
+    known.delete(key);
+    await refresh();
+  });
+}
+
+timeline.addEventListener("change", ({ target }) => {
+  if (target.matches(BOXES)) tick(target);
+});
+
+// a link to a place on this very page goes there, not into another tab
+timeline.addEventListener("click", (event) => {
+  const link = event.target.closest("a[target]");
+  if (!link || !link.hash || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (link.href.split("#")[0] !== location.href.split("#")[0]) return;
+  event.preventDefault();
+  location.hash = link.hash;
+});
 
 const ACTS = {
   pin: ["PUT", "/pin"],
