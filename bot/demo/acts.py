@@ -128,7 +128,7 @@ def conversation(decision: str) -> tuple[Act, ...]:
                     answer=("Build this?", "a maintainer can answer", "bad input must end with exit code 2", "approve"),
                     reactions=("eyes",),
                 ),
-                Line("ana", "@bot status", answer=("r4", "implement", "wait")),
+                Line("ana", "@bot status", answer=("r4", "implement", "wait"), reactions=("+1",)),
                 Line(
                     "meg",
                     f"@bot answer revise {REVISION}",
