@@ -38,12 +38,13 @@ class Scene:
         number = self.pull.number if action == "review" else 1
 
         def work(session: Session) -> None:
-            thread = session.exec(select(Thread).where(Thread.number == 1)).one()
-            if number != 1:
-                values = thread.model_dump(exclude={"id"}) | {"number": number, "is_pull_request": True}
-                thread = Thread(**values)
-                session.add(thread)
+            found = session.exec(select(Thread).where(Thread.number == number)).first()
+            if found is None:
+                issue = session.exec(select(Thread).where(Thread.number == 1)).one()
+                found = Thread(**issue.model_dump(exclude={"id"}) | {"number": number, "is_pull_request": True})
+                session.add(found)
                 session.flush()
+            thread = found
             outbox.ensure(
                 session, Slot("run/1", action), thread_id=thread.id, action=action, purpose="action",
                 body=compact(payload), now=datetime.now(UTC),

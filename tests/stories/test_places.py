@@ -105,8 +105,10 @@ async def test_a_thread_that_is_lost_ends_the_run(tmp_path: Path, change: Callab
         change(stage)
         release(held)
         await stage.settle()
-        ended = RunState.SUCCEEDED if change is lock else RunState.FAILED
-        assert await states(stage) == [ended]
+        # the delivery that tells of it and the call that meets it race; either ends the run
+        ends = {RunState.SUCCEEDED} if change is lock else {RunState.FAILED, RunState.CANCELLED}
+        (ended,) = await states(stage)
+        assert ended in ends
 
         def said(session: Session) -> list[Outbox]:
             return [row for row in session.exec(select(Outbox)) if row.action == "comment"]
