@@ -33,8 +33,9 @@ async def test_the_base_is_pinned_with_the_repository(tmp_path: Path) -> None:
             await stage.says("ana", f"@bot {word}")
         assert ["own" in said or "first" in said or "file" in said for said in stage.replies()] == [True] * 3
         assert "first" in stage.replies()[1]
-        stage.world.write_file("acme/.github", ".github/bot.yml", BASE.replace("first", "second"), "meg", "Change")
         before = len(stage.reads("/repos/acme/.github/"))
+        stage.world.write_file("acme/.github", ".github/bot.yml", BASE.replace("first", "second"), "meg", "Change")
+        await stage.settle()
         await stage.says("ana", "@bot shared")
         assert "second" in stage.replies()[3]
         found = await stage.bot.store.read(snapshots)
