@@ -15,7 +15,7 @@ from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, 
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.builtins import BUILTINS
-from bot.dispatch.commands import Command, names_of, parse
+from bot.dispatch.commands import Command, names_of, parse, sort
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.elsewhere import Elsewhere
@@ -197,8 +197,12 @@ class Hearing:
         usable = configured.configuration or self._p.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
         handles = usable.bot.mention or (identity.handle,)
+        names, signed = names_of(usable)
+        read = partial(parse, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
         if event.old_text is not None:
-            search = partial(mentions.added, event.old_text, event.text, handles)
+            search = partial(
+                mentions.added, event.old_text, event.text, handles, lambda text: sort(read(text, asked=True))
+            )
         else:
             search = partial(mentions.find, event.text, handles)
         # nobody is authorised yet, and Markdown can be made slow to read
@@ -206,14 +210,11 @@ class Hearing:
         found = await asyncio.to_thread(search) if long else search()
         # only while somebody is asked are words behind `approve` an answer, and no request
         asked = bool(found) and await answering.any_open(occasion)
-        names, signed = names_of(usable)
         looked = _Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
         for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = parse(
-                mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed, asked=asked
-            )
+            command = read(mention.text, asked=asked)
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
             verdict = await occasion.authorised(await self._needed(event, configured, command))
