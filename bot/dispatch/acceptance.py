@@ -102,6 +102,9 @@ def accept(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, act: Act | None, speaker: Speaker
 ) -> None:
     """Record one request: a built-in acts at once, a suggestion is made, anything else is dispatched."""
+    broken = acceptance.configured is not None and acceptance.configured.configuration is None
+    if thread.gone and (act is not None or broken):  # it was told late, and nobody can be answered
+        return
     if act is not None:
         act(session, thread)
         return
@@ -246,6 +249,9 @@ def start(
     )
     if event.issue.locked:  # nothing can be said there, not even by a reaction
         dispatches.refuse(session, dispatch, LOCKED)
+        return None
+    if thread.gone:
+        dispatches.refuse(session, dispatch, f"gone: the thread has ended ({thread.gone})")
         return None
     limits = bot.limits if wanted.tried is None else bot.limits.within(wanted.tried.limits)
     refused = admission.refusal(

@@ -1,4 +1,8 @@
-"""How fast was written: what each installation may still send, and what was created lately."""
+"""How fast was written, and what is over.
+
+What each installation may still send, and what was created lately; when a thread ended, and which thread a delivery is
+about.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -27,5 +31,10 @@ def upgrade() -> None:
     )
     op.create_index("ix_creation_installation", "creation", ["installation_id", "at"])
     op.create_index("ix_creation_outbox_id", "creation", ["outbox_id"])
+    with op.batch_alter_table("thread") as table:
+        table.add_column(sa.Column("gone_at", sa.DateTime(timezone=True), nullable=True))
+    with op.batch_alter_table("delivery") as table:
+        table.add_column(sa.Column("number", sa.Integer(), nullable=True))
+        table.create_index("ix_delivery_thread", ["repository_id", "number"])
     # what is to be sent next is found in its order, however much waits
     op.create_index("ix_outbox_next", "outbox", ["state", "priority", "id"])
