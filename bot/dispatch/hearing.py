@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, steering, waits
+from bot.dispatch import answering, events, halts, lifecycle, mentions, retries, schedules, steering, waits
 from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -264,6 +264,8 @@ class Hearing:
             return await retries.needed(self._p.store, usable, event, command)
         if command.kind == "builtin" and command.name == "steer" and usable is not None:
             return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
+        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
+            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
         return _needed(configured, command)
 
 
