@@ -31,6 +31,9 @@ from bot.workflows.extends import REPOSITORY
 #: requests that are taken from one comment
 REQUESTS_MAX = 20
 
+#: built-ins that act however often a person was answered; what they would say is left out
+ALWAYS = frozenset({"stop", "cancel", "resume", "approve", "reject", "answer"})
+
 #: why nothing is started where nothing could be said
 LOCKED = "locked: the conversation is locked, so nothing can be said in it"
 
@@ -106,6 +109,12 @@ def accept(
     if thread.gone and (act is not None or broken):  # it was told late, and nobody can be answered
         return
     if act is not None:
+        sender = acceptance.event.sender
+        hushed = admission.hushed(session, thread, sender, acceptance.now)
+        if hushed is not None and (sender.is_bot or asked.command.name not in ALWAYS):
+            admission.tell(session, thread, hushed, speaker, "Nothing more is said", target_id=acceptance.reply_to)
+            react(session, thread, acceptance, asked, "confused", speaker)
+            return
         act(session, thread)
         return
     configured = acceptance.configured
@@ -130,6 +139,8 @@ def react(
 
 def tell_surplus(session: Session, thread: Thread, acceptance: Acceptance, surplus: int, speaker: Speaker) -> None:
     """One sentence about the requests of a comment that are beyond the number that is taken."""
+    if not admission.answers(session, thread, acceptance.event.sender, speaker, acceptance.now):
+        return
     slot = Slot(f"dispatch/{acceptance.delivery.id}", "surplus")
     body = note_body(f"One comment can ask for {REQUESTS_MAX} things; {surplus} more were left out.")
     speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
@@ -263,11 +274,13 @@ def start(
         admission.tell(session, thread, refused, speaker, target_id=acceptance.reply_to)
         return None
     if wanted.signed.violations:
+        dispatches.refuse(session, dispatch, f"inputs: {'; '.join(each.message for each in wanted.signed.violations)}")
         body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
         slot = acceptance.slot(asked, "inputs")
         if asked.cause is not None:  # whoever causes events asks for nothing: told once as long as the file is the same
             slot = Slot(f"thread/{thread.id}", "inputs", step=f"{wanted.workflow}-{configured.version}")
-        if outbox.find(session, slot) is None:
+        fresh = outbox.find(session, slot) is None
+        if fresh and admission.answers(session, thread, event.sender, speaker, acceptance.now):
             speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
         react(session, thread, acceptance, asked, "confused", speaker)
         return None
