@@ -31,6 +31,9 @@ from bot.workflows.extends import REPOSITORY
 #: requests that are taken from one comment
 REQUESTS_MAX = 20
 
+#: built-ins that act however often a person was answered; what they would say is left out
+ALWAYS = frozenset({"stop", "cancel", "resume", "approve", "reject", "answer"})
+
 #: why nothing is started where nothing could be said
 LOCKED = "locked: the conversation is locked, so nothing can be said in it"
 
@@ -102,7 +105,16 @@ def accept(
     session: Session, thread: Thread, acceptance: Acceptance, asked: Asked, act: Act | None, speaker: Speaker
 ) -> None:
     """Record one request: a built-in acts at once, a suggestion is made, anything else is dispatched."""
+    broken = acceptance.configured is not None and acceptance.configured.configuration is None
+    if thread.gone and (act is not None or broken):  # it was told late, and nobody can be answered
+        return
     if act is not None:
+        sender = acceptance.event.sender
+        hushed = admission.hushed(session, thread, sender, acceptance.now)
+        if hushed is not None and (sender.is_bot or asked.command.name not in ALWAYS):
+            admission.tell(session, thread, hushed, speaker, "Nothing more is said", target_id=acceptance.reply_to)
+            react(session, thread, acceptance, asked, "confused", speaker)
+            return
         act(session, thread)
         return
     configured = acceptance.configured
@@ -127,6 +139,8 @@ def react(
 
 def tell_surplus(session: Session, thread: Thread, acceptance: Acceptance, surplus: int, speaker: Speaker) -> None:
     """One sentence about the requests of a comment that are beyond the number that is taken."""
+    if not admission.answers(session, thread, acceptance.event.sender, speaker, acceptance.now):
+        return
     slot = Slot(f"dispatch/{acceptance.delivery.id}", "surplus")
     body = note_body(f"One comment can ask for {REQUESTS_MAX} things; {surplus} more were left out.")
     speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
@@ -247,6 +261,9 @@ def start(
     if event.issue.locked:  # nothing can be said there, not even by a reaction
         dispatches.refuse(session, dispatch, LOCKED)
         return None
+    if thread.gone:
+        dispatches.refuse(session, dispatch, f"gone: the thread has ended ({thread.gone})")
+        return None
     limits = bot.limits if wanted.tried is None else bot.limits.within(wanted.tried.limits)
     refused = admission.refusal(
         session, thread, event.sender, limits, acceptance.ceilings, acceptance.handle, acceptance.now
@@ -257,11 +274,13 @@ def start(
         admission.tell(session, thread, refused, speaker, target_id=acceptance.reply_to)
         return None
     if wanted.signed.violations:
+        dispatches.refuse(session, dispatch, f"inputs: {'; '.join(each.message for each in wanted.signed.violations)}")
         body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
         slot = acceptance.slot(asked, "inputs")
         if asked.cause is not None:  # whoever causes events asks for nothing: told once as long as the file is the same
             slot = Slot(f"thread/{thread.id}", "inputs", step=f"{wanted.workflow}-{configured.version}")
-        if outbox.find(session, slot) is None:
+        fresh = outbox.find(session, slot) is None
+        if fresh and admission.answers(session, thread, event.sender, speaker, acceptance.now):
             speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
         react(session, thread, acceptance, asked, "confused", speaker)
         return None

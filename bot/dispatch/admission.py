@@ -11,7 +11,7 @@ from bot.dispatch import quota
 from bot.model.slot import Slot
 from bot.model.thread import Account
 from bot.publish import Speaker, inline_code, note_body
-from bot.store import Session, outbox, spending
+from bot.store import Session, outbox, replies, spending
 from bot.store.tables import Thread
 from bot.workflows import Limits
 
@@ -20,6 +20,9 @@ _log = log.get("dispatch")
 #: dispatches of a thread within `BREAKER_TIME`; one more trips its breaker, which holds as long
 BREAKER_DISPATCHES = 20
 BREAKER_TIME = timedelta(hours=1)
+#: answers in words to one person, or to one bot, in a thread within `BREAKER_TIME`; one more trips a breaker as long
+ANSWERS_PERSON = 60
+ANSWERS_BOT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,37 @@ def refusal(
         told = f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories"
         return Refusal("operator_day", told, f"operator_day-{now:%Y-%m-%d}")
     return None
+
+
+def hushed(session: Session, thread: Thread, sender: Account, now: datetime) -> Refusal | None:
+    """Why `sender` is not answered in words; None if so. Trips the breaker of answers where it is one too many.
+
+    Each thread and sender has one, so that nobody, and no two bots, keep us talking for ever.
+    """
+    most = ANSWERS_BOT if sender.is_bot else ANSWERS_PERSON
+    given = replies.since(session, thread.id, sender.id, now - BREAKER_TIME)
+    tripped = next((one.at for one in given if one.unsaid), None)
+    if tripped is None and len(given) < most:
+        return None
+    if tripped is None:
+        tripped = now
+        replies.add(session, thread.id, sender.id, now, unsaid=True)
+        _log.warning("answers_tripped", thread=thread.id, sender=sender.id, until=(now + BREAKER_TIME).isoformat())
+    until = tripped + BREAKER_TIME
+    told = (
+        f"{most} answers went to {inline_code(sender.login)} here within an hour; I answer again at {until:%H:%M} UTC"
+    )
+    return Refusal("answers", told, f"answers-{sender.id}-{_moment(until)}")
+
+
+def answers(session: Session, thread: Thread, sender: Account, speaker: Speaker, now: datetime) -> bool:
+    """Count one more answer in words that `sender` is about to get; False, told once, where none is given."""
+    refused = hushed(session, thread, sender, now)
+    if refused is not None:
+        tell(session, thread, refused, speaker, "Nothing more is said")
+        return False
+    replies.add(session, thread.id, sender.id, now)
+    return True
 
 
 def tell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -84,6 +84,18 @@ def _builtin(text: str, table: Sequence[Builtin], asked: bool) -> Command | None
                     return None  # nobody is asked: these are words to somebody else
                 return Command("builtin", builtin.name, params, free)
     return None
+
+
+#: built-ins whose words begin with a choice: an option of a gate, a command of a branch
+_CHOOSING = frozenset({"answer", "try"})
+
+
+def sort(command: Command) -> Hashable:
+    """What a request comes to without its free text: two that are alike in it are one request in other words."""
+    chosen = _FIRST_WORD.match(command.text) if command.kind == "builtin" and command.name in _CHOOSING else None
+    name = "" if command.kind == "default" and command.suggestion is not None else command.name
+    params = tuple(sorted(command.params.items()))
+    return command.kind == "builtin", name, params, chosen[1].casefold() if chosen else ""
 
 
 def names_of(usable: Configuration) -> tuple[dict[str, tuple[str, ...]], set[str]]:

@@ -80,7 +80,9 @@ class Elsewhere:
         def work(session: Session) -> None:
             for event, one in heard:
                 if event is not None:
-                    one.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
+                    repository, issue = event.repository, event.issue
+                    thread = threads.ensure(session, repository, issue, event.installation_id, event.at)
+                    one.act(session, thread)
             state = DeliveryState.PLANNED if loud else DeliveryState.IGNORED
             deliveries.settle(session, delivery.id, state, text)
 

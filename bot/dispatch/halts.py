@@ -4,25 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.dispatch.acceptance import Acceptance, Act, Asked
+from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
 from bot.github import RepositoryClient
+from bot.model.event import Event
+from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.publish import Footer, cancelled_body, inline_code, run_footer, say_gate
-from bot.store import Session, dispatches, gates, runs
+from bot.store import Session, dispatches, gates, runs, threads
 from bot.store.tables import Run, Thread
+from bot.workflows import Configuration
+
+
+def needed(session: Session, configuration: Configuration, event: Event, command: Command) -> Role:
+    """The least role that `cancel` is heard with: `trigger_role`, or any at all for who asked for what it may end.
+
+    Which of the runs it then ends, `_may` says.
+    """
+    thread = threads.find(session, event.repository.id, event.issue.number)
+    found = _meant(session, thread, command) if thread is not None else ()
+    own = any(dispatches.get(session, run.dispatch_id).actor_id == event.sender.id for run in found)
+    return Role.READ if own else configuration.bot.trigger_role
+
+
+def _meant(session: Session, thread: Thread, command: Command) -> list[Run]:
+    """The runs under way that are to end: the one that is named, else all."""
+    named = command.params.get("run")
+    return [run for run in dispatches.open_of_thread(session, thread.id) if named in (None, f"r{run.number}")]
+
+
+def _may(session: Session, run: Run, asked: Asked, acceptance: Acceptance) -> bool:
+    """Whether the sender may end a run: who asked for it may, and who has the role that its workflow takes.
+
+    Another bot was admitted by its id and has no role. While the file is broken `write` is enough.
+    """
+    usable = acceptance.configured.configuration if acceptance.configured is not None else None
+    first = dispatches.get(session, run.dispatch_id)
+    if usable is None or asked.role is None or first.actor_id == acceptance.event.sender.id:
+        return True
+    roles = [usable.role_for(run.workflow), usable.bot.trigger_role, *([Role.WRITE] if first.trial else [])]
+    return all(asked.role.at_least(role) for role in roles)
+
+
+def _parted(
+    session: Session, found: Sequence[Run], asked: Asked, acceptance: Acceptance
+) -> tuple[list[Run], list[Run]]:
+    """Those that the sender may end, and those that stay."""
+    ends: list[Run] = []
+    stays: list[Run] = []
+    for run in found:
+        (ends if _may(session, run, asked, acceptance) else stays).append(run)
+    return ends, stays
+
+
+def _left(stays: Sequence[Run]) -> str:
+    """Why some go on, in words."""
+    verb, whose = ("goes", "its") if len(stays) == 1 else ("go", "their")
+    return f"{_names(stays)} {verb} on: that takes the role of {whose} workflow, or having asked for it."
 
 
 async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        named = asked.command.params.get("run")
-        found = [run for run in dispatches.open_of_thread(session, thread.id) if named in (None, f"r{run.number}")]
+        found = _meant(session, thread, asked.command)
         if not found:
+            named = asked.command.params.get("run")
             text = f"{named} is not under way here." if named else "Nothing is under way here."
             replies.say(session, thread, asked, acceptance, text)
             return
-        _end(replies, session, thread, found, acceptance)
-        replies.done(session, thread, asked, acceptance)
+        ends, stays = _parted(session, found, asked, acceptance)
+        _end(replies, session, thread, ends, acceptance)
+        if ends:
+            replies.done(session, thread, asked, acceptance)
+        if stays:
+            react(session, thread, acceptance, asked, "confused", replies.speaker)
+            replies.say(session, thread, asked, acceptance, _left(stays))
 
     return act
 
@@ -30,17 +86,22 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
 async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
         found = dispatches.open_of_thread(session, thread.id)
-        _end(replies, session, thread, found, acceptance)
+        ends, stays = _parted(session, found, asked, acceptance)
+        _end(replies, session, thread, ends, acceptance)
         resume = f"{inline_code(f'{acceptance.handle} resume')} goes on"
-        replies.done(session, thread, asked, acceptance)
-        if thread.paused:
+        if stays:
+            react(session, thread, acceptance, asked, "confused", replies.speaker)
+            text = f"{_left(stays)} So this thread is not stopped."
+        elif thread.paused:
             text = f"{paused(thread)} already; {resume}."
         else:
             thread.paused, thread.paused_by, thread.paused_at = True, acceptance.event.sender.login, acceptance.now
             session.add(thread)
             text = f"Stopped: nothing is started in this thread any more; {resume}."
-        if found:
-            text += f" {_names(found)} {'is' if len(found) == 1 else 'are'} cancelled."
+        if not stays:
+            replies.done(session, thread, asked, acceptance)
+        if ends:
+            text += f" {_names(ends)} {'is' if len(ends) == 1 else 'are'} cancelled."
         replies.say(session, thread, asked, acceptance, text)
 
     return act

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, lifecycle, mentions, retries, schedules, steering, waits
+from bot.dispatch import answering, events, halts, lifecycle, mentions, retries, schedules, steering, waits
 from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.builtins import BUILTINS
-from bot.dispatch.commands import Command, names_of, parse
+from bot.dispatch.commands import Command, names_of, parse, sort
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.elsewhere import Elsewhere
 from bot.dispatch.heads import hear_head
 from bot.dispatch.identity import Identity
 from bot.dispatch.lifecycle import hear_end
-from bot.dispatch.memory import confirm_own, observe
+from bot.dispatch.memory import confirm_own, is_purged, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.dispatch.review_loop import changes_requested
@@ -35,7 +35,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event, Notice, Signal
 from bot.model.role import Role
 from bot.model.state import DeliveryState
-from bot.store import Session, deliveries
+from bot.store import Session, deliveries, threads
 from bot.store.tables import Delivery
 
 _log = log.get("dispatch")
@@ -46,6 +46,8 @@ THREAD_FROM = 2048
 _ROLES = {each.name: each.role for each in BUILTINS}
 #: the built-ins that start runs
 _STARTING = frozenset({"retry", "try"})
+#: why nothing is made of what was deleted before it was looked at
+PURGED = "what it tells of was deleted meanwhile"
 #: who else listens to events on threads, in this order
 EARS: tuple[Ear, ...] = (
     hear_tick,
@@ -69,6 +71,9 @@ class Hearing:
 
     async def hear(self, delivery: Delivery) -> None:
         """Settle it, with all that follows from it."""
+        if not delivery.body:
+            await self._ignore(delivery, PURGED)
+            return
         payload = json.loads(delivery.body)
         # nothing that comes in from outside is kept under this name
         due = schedules.due_of(payload) if delivery.event == schedules.EVENT else None
@@ -139,16 +144,19 @@ class Hearing:
 
     async def _foreign(self, occasion: Occasion) -> None:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
+        if await self._p.store.read(lambda session: is_purged(session, event)):
+            await self._purged(delivery, event)
+            return
         ours = event.comment is not None and self._p.identities.mine(event.comment)
         # whoever writes into a comment of ours asks for nothing: what it says is ours
         looked = await self._look(occasion) if "@" in event.text and not ours else _Looked()
         if (later := looked.later) is not None:
-            await self._later(delivery, Postponed(later.not_before, later.reason), trying=True)
+            await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
             return
         try:
             heard = [found for ear in self._ears if (found := await ear(occasion)) is not None]
         except Postponed as postponed:
-            await self._later(delivery, postponed, trying=postponed.trying)
+            await self._later(delivery, postponed, trying=postponed.trying, event=event)
             return
         acceptance = occasion.acceptance()
         if event.subject == "review" and event.comment is not None and looked.asked:
@@ -158,6 +166,7 @@ class Hearing:
         def work(session: Session) -> None:
             parts, now = self._p, acceptance.now
             thread = observe(session, event, parts.marker, parts.speaker, acceptance.handle, now, ours=ours)
+            over = f"the thread had ended ({thread.gone})" if thread.gone and looked.asked else ""
             for asked, act in zip(looked.asked, acts, strict=True):
                 accept(session, thread, acceptance, asked, act, parts.speaker)
             names = []
@@ -169,7 +178,7 @@ class Hearing:
                 tell_surplus(session, thread, acceptance, looked.surplus, parts.speaker)
             for one in heard:
                 one.act(session, thread)
-            _settled(session, delivery, looked, names, heard, locked=event.issue.locked)
+            _settled(session, delivery, looked, names, heard, locked=event.issue.locked, over=over)
             _keep_or_purge(session, delivery, event)
 
         await publish.write(self._p.store, work)
@@ -177,13 +186,30 @@ class Hearing:
         reasons = [one.reason for one in heard if one.reason]
         _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
 
-    async def _later(self, delivery: Delivery, postponed: Postponed, *, trying: bool) -> None:
+    async def _purged(self, delivery: Delivery, event: Event) -> None:
+        """What was deleted meanwhile asks for nothing, and its text is kept nowhere."""
+
+        def work(session: Session) -> None:
+            deliveries.settle(session, delivery.id, DeliveryState.IGNORED, PURGED)
+            _about(session, delivery, event)
+            deliveries.empty(session, delivery.id)
+
+        await self._p.store.write(work)
+        _log.info("delivery", guid=delivery.guid, reason=PURGED)
+
+    async def _later(
+        self, delivery: Delivery, postponed: Postponed, *, trying: bool, event: Event | None = None
+    ) -> None:
         """Look again then. `trying`: GitHub did not answer, and patience has its end."""
         now = self._p.clock.now()
         since = (delivery.trying_since or now) if trying else delivery.trying_since
-        await self._p.store.write(
-            lambda session: deliveries.postpone(session, delivery.id, postponed.until, since, postponed.reason)
-        )
+
+        def work(session: Session) -> None:
+            deliveries.postpone(session, delivery.id, postponed.until, since, postponed.reason)
+            if event is not None:  # should that be deleted meanwhile, it is found
+                _about(session, delivery, event)
+
+        await self._p.store.write(work)
 
     async def _ignore(self, delivery: Delivery, reason: str) -> None:
         _log.info("delivery", guid=delivery.guid, state=str(DeliveryState.IGNORED), reason=reason)
@@ -197,8 +223,12 @@ class Hearing:
         usable = configured.configuration or self._p.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
         handles = usable.bot.mention or (identity.handle,)
+        names, signed = names_of(usable)
+        read = partial(parse, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
         if event.old_text is not None:
-            search = partial(mentions.added, event.old_text, event.text, handles)
+            search = partial(
+                mentions.added, event.old_text, event.text, handles, lambda text: sort(read(text, asked=True))
+            )
         else:
             search = partial(mentions.find, event.text, handles)
         # nobody is authorised yet, and Markdown can be made slow to read
@@ -206,14 +236,11 @@ class Hearing:
         found = await asyncio.to_thread(search) if long else search()
         # only while somebody is asked are words behind `approve` an answer, and no request
         asked = bool(found) and await answering.any_open(occasion)
-        names, signed = names_of(usable)
         looked = _Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
         for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = parse(
-                mention.text, names=names, default=usable.bot.default, table=BUILTINS, signed=signed, asked=asked
-            )
+            command = read(mention.text, asked=asked)
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
             verdict = await occasion.authorised(await self._needed(event, configured, command))
@@ -237,16 +264,27 @@ class Hearing:
             return await retries.needed(self._p.store, usable, event, command)
         if command.kind == "builtin" and command.name == "steer" and usable is not None:
             return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
+        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
+            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
         return _needed(configured, command)
 
 
 def _settled(
-    session: Session, delivery: Delivery, looked: _Looked, names: Sequence[str], heard: Sequence[Heard], *, locked: bool
+    session: Session,
+    delivery: Delivery,
+    looked: _Looked,
+    names: Sequence[str],
+    heard: Sequence[Heard],
+    *,
+    locked: bool,
+    over: str,
 ) -> None:
     """What became of the delivery, and why."""
     reasons = [*([f"answered {', '.join(names)}"] if names else []), *(one.reason for one in heard if one.reason)]
     if locked and looked.starts:
         reasons.append(LOCKED)
+    if over:
+        reasons.append(over)
     if looked.asked or names or any(not one.silent for one in heard):
         deliveries.settle(session, delivery.id, DeliveryState.PLANNED, "; ".join(reasons)[:500])
     else:
@@ -254,15 +292,22 @@ def _settled(
         deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
 
 
+def _about(session: Session, delivery: Delivery, event: Event) -> None:
+    deliveries.about(session, delivery.id, event.comment.id if event.comment else None, event.issue.number)
+
+
 def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
-    """Note which comment a delivery is about; once that is deleted, its text is nowhere among the deliveries."""
-    if event.comment is None:
-        return
-    deliveries.about(session, delivery.id, event.comment.id)
-    if event.action == "deleted":
-        comment, place = event.comment, event.comment.place
-        review = place.review_id if place is not None else None
-        deliveries.purge(session, event.repository.id, comment.id, comment.kind, review)
+    """Note what a delivery is about; once that is deleted, its text is nowhere among the deliveries."""
+    _about(session, delivery, event)
+    comment, repository = event.comment, event.repository
+    thread = threads.find(session, repository.id, event.issue.number)
+    if thread is not None and thread.gone == "deleted":
+        deliveries.purge_thread(session, repository.id, thread.number)
+    if comment is not None and event.action == "deleted":
+        review = comment.place.review_id if comment.place is not None else None
+        deliveries.purge(session, repository.id, comment.id, comment.kind, review)
+    elif is_purged(session, event):
+        deliveries.empty(session, delivery.id)
 
 
 @dataclass(slots=True)

@@ -11,12 +11,14 @@ from functools import partial
 from typing import Any
 
 from bot import log
+from bot.dispatch import events
 from bot.dispatch.actions import Actions
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Transient
+from bot.model.event import Event
 from bot.model.state import DeliveryState
-from bot.store import deliveries
+from bot.store import Session, deliveries
 from bot.store.tables import Delivery
 
 _log = log.get("dispatch")
@@ -127,7 +129,13 @@ class Intake:
     async def _settle(self, delivery: Delivery, state: DeliveryState, reason: str) -> None:
         tell = _log.error if state is DeliveryState.FAILED else _log.info
         tell("delivery", guid=delivery.guid, state=str(state), reason=reason)
-        await self._p.store.write(lambda session: deliveries.settle(session, delivery.id, state, reason[:500]))
+
+        def work(session: Session) -> None:
+            deliveries.settle(session, delivery.id, state, reason[:500])
+            if (found := _subject(delivery)) is not None:  # should that be deleted, its text is found here
+                deliveries.about(session, delivery.id, *found)
+
+        await self._p.store.write(work)
 
 
 def _place(delivery: Delivery) -> tuple[str, datetime]:
@@ -147,6 +155,15 @@ def _place(delivery: Delivery) -> tuple[str, datetime]:
     if at.tzinfo is None:
         at = delivery.received_at
     return f"{delivery.repository_id}#{number}", at
+
+
+def _subject(delivery: Delivery) -> tuple[int | None, int] | None:
+    """The comment, if any, and the thread whose text a delivery holds; None for other deliveries."""
+    with suppress(ValueError, UnicodeError):
+        event = events.normalise(delivery.event, json.loads(delivery.body))
+        if isinstance(event, Event):
+            return event.comment.id if event.comment else None, event.issue.number
+    return None
 
 
 def _changed_at(subject: Mapping[str, Any], issue: Any, action: object) -> object:

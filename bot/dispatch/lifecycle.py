@@ -43,7 +43,7 @@ async def hear_end(occasion: Occasion) -> Heard | None:
     now = occasion.parts.clock.now()
 
     def act(session: Session, thread: Thread) -> None:
-        lives.end(session, [thread], reason, told, now)
+        lives.end(session, [thread], reason, told, now, at=event.at)
         if reason == "deleted":
             lives.purge(session, thread, now)
 
@@ -60,7 +60,7 @@ def _repositories_end(session: Session, notice: Notice, reason: str, told: str, 
     ended = 0
     for repository in notice.repositories:
         lives.forget_schedules(session, repository_id=repository.id)
-        ended += lives.end(session, lives.of_repository(session, repository.id), reason, told, now)
+        ended += lives.end(session, lives.of_repository(session, repository.id), reason, told, now, at=notice.at)
     return f"{reason}: {ended} runs ended"
 
 
@@ -90,7 +90,7 @@ def _moved(session: Session, notice: Notice, identity: Identity, now: datetime) 
 def _installation_end(session: Session, notice: Notice, reason: str, told: str, now: datetime) -> str:
     lives.forget_schedules(session, installation_id=notice.installation_id)
     threads = lives.of_installation(session, notice.installation_id)
-    return f"{reason}: {lives.end(session, threads, reason, told, now)} runs ended"
+    return f"{reason}: {lives.end(session, threads, reason, told, now, at=notice.at)} runs ended"
 
 
 def _uninstalled(session: Session, notice: Notice, _identity: Identity, now: datetime) -> str:

@@ -8,9 +8,10 @@ from datetime import datetime
 from bot.dispatch.pins import say_index
 from bot.model.codec import comment_to_json
 from bot.model.event import Event
+from bot.model.slot import Slot
 from bot.model.state import DispatchState
 from bot.model.thread import Comment
-from bot.publish import Marker, Speaker
+from bot.publish import Marker, Speaker, cancelled_body
 from bot.store import Session, dispatches, doubt, threads
 from bot.store.tables import Thread
 
@@ -22,7 +23,7 @@ def observe(
 
     `ours` says that the comment is this App's, whoever edited it: a marker in anybody else's is a copy.
     """
-    thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
+    thread = threads.ensure(session, event.repository, event.issue, event.installation_id, event.at)
     comment = event.comment
     if comment is None:
         threads.remember(session, thread.id, body_as_comment(event), now)
@@ -38,8 +39,8 @@ def observe(
                 doubt.confirm(session, slot, comment.id, comment.url, now)
         case "deleted":
             pinned = threads.pinned(session, thread.id, comment.id, comment.kind)
-            threads.forget(session, thread.id, comment.id, now, comment.kind)
-            _cancel_asked_by(session, thread, comment, now)
+            threads.forget(session, thread.id, comment, now)
+            _cancel_asked_by(session, thread, comment, speaker, now)
             if pinned:
                 say_index(session, thread, speaker, handle)
         case "pinned":
@@ -66,15 +67,15 @@ def confirm_own(
 
     `gone` is a comment that was taken back since.
     """
-    thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
+    thread = threads.ensure(session, event.repository, event.issue, event.installation_id, event.at)
     comment = event.comment
     if comment is None:
         return None
     if event.action == "deleted":
-        threads.forget(session, thread.id, comment.id, now, comment.kind)
+        threads.forget(session, thread.id, comment, now)
         return None
     mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
-    if not _is_bare(event):
+    if not _is_bare(event) and not is_purged(session, event):
         threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
     if mark is None or event.action not in ("created", "submitted"):
         return None
@@ -93,10 +94,32 @@ def body_as_comment(event: Event) -> Comment:
     return Comment(0, issue.author, issue.body, issue.created_at, issue.updated_at, issue.url)
 
 
-def _cancel_asked_by(session: Session, thread: Thread, comment: Comment, now: datetime) -> None:
-    """A deleted trigger cancels the dispatches that have not started; there is nobody left to answer."""
+def is_purged(session: Session, event: Event) -> bool:
+    """Whether what an event tells of was deleted meanwhile, so that its text is kept nowhere and asks for nothing."""
+    if event.action == "deleted":
+        return False
+    thread = threads.find(session, event.repository.id, event.issue.number)
+    if thread is None:
+        return False
+    comment = event.comment
+    if comment is not None and threads.is_deleted(session, thread.id, comment.id, comment.kind):
+        return True
+    return thread.gone == "deleted" and (thread.gone_at is None or event.at <= thread.gone_at)
+
+
+def _cancel_asked_by(session: Session, thread: Thread, comment: Comment, speaker: Speaker, now: datetime) -> None:
+    """A deleted trigger cancels the dispatches that have not started; there is nobody left to answer.
+
+    So it does with what tries its request again; whoever asked for that is told.
+    """
+    by = "the deletion of the comment that asked"
     for run in dispatches.open_of_thread(session, thread.id):
         dispatch = dispatches.get(session, run.dispatch_id)
-        asked_by = (dispatch.target_kind, dispatch.comment_id)
-        if asked_by == (comment.kind, comment.id) and dispatch.state is DispatchState.QUEUED:
-            dispatches.cancel(session, run, "the deletion of the comment that asked", now)
+        if dispatch.state is not DispatchState.QUEUED:
+            continue
+        if (dispatch.target_kind, dispatch.comment_id) == (comment.kind, comment.id):
+            dispatches.cancel(session, run, by, now)
+        elif run.retry_of is not None and dispatch.trigger.get("comment_id") == comment.id:
+            dispatches.cancel(session, run, by, now)
+            body = cancelled_body(run=run.number, workflow=run.workflow, by=by)
+            speaker.comment(session, thread, Slot(f"run/{run.id}", "end"), purpose="cancelled", body=body, run=run)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -53,10 +54,35 @@ def find(text: str, handles: Collection[str]) -> tuple[Mention, ...]:
     return tuple(seen.values())
 
 
-def added(old: str, new: str, handles: Collection[str]) -> tuple[Mention, ...]:
-    """The requests of `new` that `old` did not have: what an edit asks for."""
-    before = {_same(mention) for mention in find(old, handles)}
-    return tuple(mention for mention in find(new, handles) if _same(mention) not in before)
+def added(old: str, new: str, handles: Collection[str], read: Callable[[str], Hashable]) -> tuple[Mention, ...]:
+    """The requests of `new` that `old` did not have: what an edit asks for.
+
+    `read` tells what the text behind a handle comes to: its command and params, without the free text. A mention counts
+    if it is one more than `old` had of that; other words behind one that was there do not make it another, nor do ticks
+    and white space. Those whose words did not change are told apart first, so that it is the new one that counts.
+    """
+    before, fresh = find(old, handles), find(new, handles)
+    for alike in (_same, partial(_comes_to, read=read)):
+        before, fresh = _without(before, fresh, alike), _without(fresh, before, alike)
+    return fresh
+
+
+def _without(
+    these: Sequence[Mention], those: Sequence[Mention], alike: Callable[[Mention], Hashable]
+) -> tuple[Mention, ...]:
+    """These without as many as there are alike among those, the first ones first."""
+    left = Counter(map(alike, those))
+    kept: list[Mention] = []
+    for mention in these:
+        if left[alike(mention)]:
+            left[alike(mention)] -= 1
+        else:
+            kept.append(mention)
+    return tuple(kept)
+
+
+def _comes_to(mention: Mention, read: Callable[[str], Hashable]) -> tuple[str, Hashable]:
+    return mention.handle.casefold(), read(mention.text)
 
 
 def _same(mention: Mention) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from bot.dispatch import admission
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.parts import Parts
 from bot.errors import UserError
@@ -53,7 +54,9 @@ class Replies:
             react(session, thread, acceptance, asked, "+1", self.speaker)
 
     def say(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
-        """Answer a built-in in the thread."""
+        """Answer a built-in in the thread, unless its sender was answered too often."""
+        if not admission.answers(session, thread, acceptance.event.sender, self.speaker, acceptance.now):
+            return
         slot = acceptance.slot(asked, "command")
         self.speaker.comment(session, thread, slot, purpose="command", body=body, target_id=acceptance.reply_to)
 

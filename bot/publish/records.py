@@ -90,7 +90,7 @@ class Records:
         if end.reach is ended.Reach.ROW:
             return 0
         if end.for_good:
-            ended.close(session, act.thread, end.reach, end.reason)
+            ended.close(session, act.thread, end.reach, end.reason, self._clock.now())
         return ended.drop_all(
             session, act.thread, end.reach, end.reason, spared=end.spared, on_pull=end.on_pull, sure=end.gone
         )

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Insert, func, update
+from sqlalchemy import ColumnElement, Insert, func, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, and_, col, or_, select
 
@@ -94,9 +94,11 @@ def note(session: Session, delivery_id: str, reason: str) -> None:
     session.add(row)
 
 
-def about(session: Session, delivery_id: str, comment_id: int) -> None:
-    """Note which comment a delivery is about."""
-    session.execute(update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id))
+def about(session: Session, delivery_id: str, comment_id: int | None, number: int) -> None:
+    """Note which comment a delivery is about, and which issue or pull request."""
+    session.execute(
+        update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id, number=number)
+    )
 
 
 def purge(
@@ -107,15 +109,11 @@ def purge(
     `kind` is what was deleted: a comment, or a review comment, which may have the same number. `review_id` is the
     review that a review comment came with: a dispatch that the review led to holds its comments' texts.
     """
-    session.execute(
-        update(Delivery)
-        .where(
-            col(Delivery.repository_id) == repository_id,
-            col(Delivery.comment_id) == comment_id,
-            col(Delivery.event) == _TOLD_BY[kind],
-            col(Delivery.state) != DeliveryState.NEW,
-        )
-        .values(body=b"")
+    _purge(
+        session,
+        col(Delivery.repository_id) == repository_id,
+        col(Delivery.comment_id) == comment_id,
+        col(Delivery.event) == _TOLD_BY[kind],
     )
     ended = [DispatchState.DONE, DispatchState.CANCELLED, DispatchState.REFUSED, DispatchState.SET_ASIDE]
     for dispatch in session.exec(
@@ -137,10 +135,21 @@ def purge(
         session.add(dispatch)
 
 
-def purge_thread(session: Session, repository_id: int, comment_ids: Collection[int]) -> None:
-    """A whole thread was deleted: the same for each of its comments."""
-    for comment_id in comment_ids:
-        purge(session, repository_id, comment_id)
+def purge_thread(session: Session, repository_id: int, number: int) -> None:
+    """A whole issue was deleted: no settled delivery about it keeps its text, or that of a comment."""
+    _purge(session, col(Delivery.repository_id) == repository_id, col(Delivery.number) == number)
+
+
+def empty(session: Session, delivery_id: str) -> None:
+    """A settled delivery keeps no text."""
+    session.execute(update(Delivery).where(col(Delivery.id) == delivery_id).values(body=b""))
+
+
+def _purge(session: Session, *where: ColumnElement[bool]) -> None:
+    """What is settled loses its body; what was put off is looked at now, and loses it then."""
+    new = col(Delivery.state) == DeliveryState.NEW
+    session.execute(update(Delivery).where(*where, ~new).values(body=b""))
+    session.execute(update(Delivery).where(*where, new).values(not_before=None))
 
 
 def postpone(session: Session, delivery_id: str, until: datetime, since: datetime | None, reason: str) -> None:

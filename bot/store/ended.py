@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import update
@@ -53,9 +54,12 @@ def drop_all(
     return len(rows)
 
 
-def close(session: Session, thread: Thread, reach: Reach, reason: str) -> None:
-    """Nothing can be said in these threads any more, until GitHub tells of them again (`threads.ensure`)."""
-    session.execute(update(Thread).where(_within(thread, reach)).values(gone=reason))
+def close(session: Session, thread: Thread, reach: Reach, reason: str, now: datetime) -> None:
+    """Nothing can be said in these threads any more, until GitHub tells of what happens in them later.
+
+    See `threads.ensure`.
+    """
+    session.execute(update(Thread).where(_within(thread, reach)).values(gone=reason, gone_at=now))
 
 
 def _within(thread: Thread, reach: Reach):  # type: ignore[no-untyped-def]  # SQLAlchemy's own type is private to it

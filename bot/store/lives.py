@@ -11,7 +11,7 @@ from sqlmodel import Session, col, or_, select
 from bot.model.state import OutboxState, RunState
 from bot.model.thread import Repository
 from bot.store import deliveries, dispatches, outbox
-from bot.store.tables import CommentVersion, Outbox, Pin, Run, Schedule, Thread
+from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Schedule, Thread
 
 _OPEN = [state for state in RunState if not state.ended]
 
@@ -26,14 +26,15 @@ def of_installation(session: Session, installation_id: int) -> list[Thread]:
     return list(session.exec(select(Thread).where(Thread.installation_id == installation_id)))
 
 
-def end(session: Session, threads: Collection[Thread], reason: str, told: str, now: datetime) -> int:
+def end(session: Session, threads: Collection[Thread], reason: str, told: str, now: datetime, *, at: datetime) -> int:
     """Nothing is said in these threads any more: runs are called off, what was to be said is dropped with `reason`.
 
-    `told` is why, in words, as a run's end has it. Returns how many runs were called off. The comment of one that runs
-    is dropped when it comes, without a call.
+    `told` is why, in words, as a run's end has it; `at` is GitHub's time of it. Returns how many runs were called off.
+    The comment of one that runs is dropped when it comes, without a call.
     """
     for thread in threads:
-        thread.gone = reason
+        # GitHub's time may be that of an earlier change
+        thread.gone, thread.gone_at = reason, max(at, now)
         session.add(thread)
     ids = [thread.id for thread in threads]
     called_off = 0
@@ -50,7 +51,9 @@ def end(session: Session, threads: Collection[Thread], reason: str, told: str, n
 def go_on(session: Session, threads: Collection[Thread], reason: str) -> None:
     """What ended for `reason` may be spoken in again."""
     ids = [thread.id for thread in threads]
-    session.execute(update(Thread).where(col(Thread.id).in_(ids), col(Thread.gone) == reason).values(gone=""))
+    session.execute(
+        update(Thread).where(col(Thread.id).in_(ids), col(Thread.gone) == reason).values(gone="", gone_at=None)
+    )
 
 
 def forget_schedules(session: Session, *, repository_id: int | None = None, installation_id: int | None = None) -> None:
@@ -73,9 +76,20 @@ def rename(session: Session, repository: Repository) -> None:
 
 
 def purge(session: Session, thread: Thread, when: datetime) -> None:
-    """The issue was deleted: none of its comments' texts is kept, here or among the deliveries."""
-    named = select(CommentVersion.comment_id).where(CommentVersion.thread_id == thread.id).distinct()
-    deliveries.purge_thread(session, thread.repository_id, [one for one in session.exec(named) if one])
+    """The issue was deleted: neither its text nor any of its comments' is kept, here or among the deliveries.
+
+    Its runs were called off; a dispatch that has not come to its end keeps no words either.
+    """
+    named = select(CommentVersion.comment_id, CommentVersion.kind).where(CommentVersion.thread_id == thread.id)
+    for comment_id, kind in session.exec(named.distinct()):
+        if comment_id:
+            deliveries.purge(session, thread.repository_id, comment_id, kind)
+    deliveries.purge_thread(session, thread.repository_id, thread.number)
+    for dispatch in session.exec(select(Dispatch).where(Dispatch.thread_id == thread.id)):
+        dispatch.request = ""
+        dispatch.trigger = {**dispatch.trigger, "text": ""}
+        dispatch.issue = {**dispatch.issue, "title": "", "body": ""}
+        session.add(dispatch)
     session.execute(delete(Pin).where(col(Pin.thread_id) == thread.id))
     session.execute(
         update(CommentVersion).where(col(CommentVersion.thread_id) == thread.id).values(body="", deleted_at=when)

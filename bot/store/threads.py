@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -17,8 +17,14 @@ from bot.store.tables import CommentVersion, Pin, Thread
 Kind = Literal["comment", "review", "review_comment"]
 
 
-def ensure(session: Session, repository: Repository, issue: Issue, installation_id: int) -> Thread:
-    """The thread's row, made if new, its changing attributes brought up to date."""
+def ensure(
+    session: Session, repository: Repository, issue: Issue, installation_id: int, at: datetime | None = None
+) -> Thread:
+    """The thread's row, made if new, its changing attributes brought up to date.
+
+    `at` is when GitHub saw it alive: if that is later than its end it goes on. An earlier moment that is told late, or
+    none, leaves it as it is.
+    """
     row = find(session, repository.id, issue.number)
     if row is None:
         row = Thread(
@@ -35,8 +41,8 @@ def ensure(session: Session, repository: Repository, issue: Issue, installation_
     row.owner, row.name, row.owner_id = repository.owner.login, repository.name, repository.owner.id
     row.default_branch, row.private = repository.default_branch, repository.private
     row.is_pull_request = issue.is_pull_request
-    # whatever ended it: GitHub tells of it again
-    row.gone = ""
+    if row.gone and at is not None and (row.gone_at is None or at > row.gone_at):
+        row.gone, row.gone_at = "", None
     session.add(row)
     session.flush()
     return row
@@ -74,11 +80,17 @@ def remember(session: Session, thread_id: str, comment: Comment, seen: datetime,
     )
 
 
-def forget(session: Session, thread_id: str, comment_id: int, when: datetime, kind: Kind = "comment") -> None:
-    """A comment was deleted: its texts are purged at once, the fact stays; its pins go.
+def forget(session: Session, thread_id: str, comment: Comment, when: datetime) -> None:
+    """A comment was deleted: its texts are purged at once, the fact stays, also of one never told of; its pins go.
 
-    `kind` tells it from a review or a review comment of the same number: GitHub counts each sort for itself.
+    Its sort tells it from a review or a review comment of the same number: GitHub counts each sort for itself.
     """
+    comment_id, kind = comment.id, comment.kind
+    known = select(CommentVersion.id).where(
+        CommentVersion.thread_id == thread_id, CommentVersion.comment_id == comment_id, CommentVersion.kind == kind
+    )
+    if session.exec(known.limit(1)).first() is None:
+        remember(session, thread_id, replace(comment, body=""), when)
     session.execute(
         update(CommentVersion)
         .where(
@@ -92,13 +104,15 @@ def forget(session: Session, thread_id: str, comment_id: int, when: datetime, ki
         session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
 
 
-def is_deleted(session: Session, thread_id: str, comment_id: int) -> bool:
-    """Whether we were told that a comment was deleted."""
+def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | None = None) -> bool:
+    """Whether we were told that a comment was deleted; `kind` where it is known what of that number is meant."""
     gone = select(CommentVersion.id).where(
         CommentVersion.thread_id == thread_id,
         CommentVersion.comment_id == comment_id,
         col(CommentVersion.deleted_at).is_not(None),
     )
+    if kind is not None:
+        gone = gone.where(CommentVersion.kind == kind)
     return session.exec(gone.limit(1)).first() is not None
 
 

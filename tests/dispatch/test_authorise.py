@@ -82,7 +82,7 @@ async def test_a_person_on_the_list_of_bots_needs_the_role() -> None:
     assert isinstance(verdict, Denied)
 
 
-@pytest.mark.parametrize("error", [NotFound("404"), Forbidden("no", 403), Forbidden("no", 401)])
+@pytest.mark.parametrize("error", [NotFound("404"), Forbidden("no", 403), Forbidden("no", 422)])
 @pytest.mark.parametrize("waited", [timedelta(0), PATIENCE])
 async def test_a_definite_no_denies(error: Exception, waited: timedelta) -> None:
     """404 and 403 are answers; nothing is tried again."""
@@ -96,6 +96,8 @@ FAULTS = [
     Transient("limited", -5, limited=True),
     Unsure("lost"),
     TimeoutError(),
+    # our key or our clock: nothing was said about the sender
+    Forbidden("Bad credentials", 401),
 ]
 
 

@@ -331,6 +331,17 @@ async def test_only_what_an_edit_adds_is_asked(scene: Scene) -> None:
     assert len(await scene.dispatched()) == 1
 
 
+async def test_a_tick_or_a_mended_word_asks_for_nothing(scene: Scene) -> None:
+    """What stood behind the mention is another text, and the same request."""
+    old = "@bot implement this\n\n- [ ] the parser\n- [ ] tihs"
+    await scene.says(ANA, old, comment_id=501)
+    at = NOW + timedelta(seconds=60)
+    edit: dict[str, Any] = {"action": "edited", "comment_id": 501}
+    for seconds, new in enumerate((old.replace("[ ] the", "[x] the"), old.replace("tihs", "this"))):
+        await scene.says(ANA, new, old=old, at=at + timedelta(seconds=seconds), **edit)
+    assert len(await scene.dispatched()) == 1
+
+
 async def test_an_issues_body_asks_when_it_is_opened(scene: Scene) -> None:
     """There is no comment then: the anchor is the issue."""
     payload = {"action": "opened", "issue": issue_fields() | {"body": "@bot look", "title": "@bot no"}} | around(ANA)

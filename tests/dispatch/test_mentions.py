@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.dispatch.commands import parse, sort
 from bot.dispatch.mentions import added, find
 
 HANDLES = ["@bot"]
@@ -142,6 +143,12 @@ def test_start_is_where_the_handle_stands() -> None:
     assert mention.start == 10
 
 
+def read(text: str) -> object:
+    """What a text comes to where `triage` (with a key) and `label` are known, and all else is for `ask`."""
+    names = {"ask": (), "triage": ("depth",), "label": ()}
+    return sort(parse(text, names=names, default="ask", asked=True))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "asked"),
     [
@@ -154,11 +161,33 @@ def test_start_is_where_the_handle_stands() -> None:
         ("@bot a\n@bot b", "@bot b\n@bot a", []),
         ("@bot triage", "never mind", []),
         ("", "@bot", [""]),
+        # other words behind a mention that was there
+        ("@bot triage this\n- [ ] a\n- [ ] b", "@bot triage this\n- [x] a\n- [ ] b", []),
+        ("@bot explain tihs", "@bot explain this", []),
+        ("@bot explain this", "@bot ask explain this", []),
+        ("@bot status", "@bot status\n\nThanks!", []),
+        ("@bot steer leave it", "@bot steer leave it alone", []),
+        # one mention more, wherever it stands, is that one
+        ("@bot explain a", "@bot explain b\n@bot explain a", ["explain b"]),
+        ("@bot explain a", "@bot explain a!\n@bot explain b", ["explain b"]),
+        ("@bot triage\n@bot explain", "@bot triage now\n@bot triage too\n@bot explain it", ["triage too"]),
+        # another command, other params
+        ("@bot triage", "@bot triage depth=2", ["triage depth=2"]),
+        ("@bot triage depth=1 x", "@bot triage depth=2 x", ["triage depth=2 x"]),
+        ("@bot triage depth=1 x", "@bot triage depth=1 y", []),
+        ("@bot triage", "@bot triage usd=1", ["triage usd=1"]),
+        ("@bot cancel r1", "@bot cancel r2", ["cancel r2"]),
+        ("@bot traige", "@bot triage", ["triage"]),
+        ("@bot traige", "@bot ask traige", ["ask traige"]),
+        ("@bot explain", "@bot status", ["status"]),
+        ("@bot answer revise it", "@bot answer stop it", ["answer stop it"]),
+        ("@bot try topic triage", "@bot try topic label", ["try topic label"]),
+        ("@bot try topic triage a", "@bot try topic triage b", []),
     ],
 )
 def test_an_edit_adds_what_was_not_there(old: str, new: str, asked: list[str]) -> None:
-    """Requests that the old text had do not count again, whatever moved around them."""
-    assert [mention.text for mention in added(old, new, HANDLES)] == asked
+    """Requests that the old text had do not count again, whatever moved around them or stands behind them now."""
+    assert [mention.text for mention in added(old, new, HANDLES, read)] == asked
 
 
 # what decides about structure in Markdown and HTML, and characters that trip up parsers
@@ -199,7 +228,7 @@ def test_any_text_can_be_searched(text: str) -> None:
         assert plain[mention.start :].lower().startswith("@bot")
         assert mention.text in plain
         assert mention.text == mention.text.strip()
-    assert added(text, text, HANDLES) == ()
+    assert added(text, text, HANDLES, read) == ()
 
 
 @settings(max_examples=200, deadline=None)

@@ -66,7 +66,7 @@ async def test_a_mention_in_a_review(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "count"),
-    [("Nearly.", "@bot check", 1), ("@bot check", "@bot check now and then", 1), ("@bot check", "@bot check ", 0)],
+    [("Nearly.", "@bot check", 1), ("@bot hello", "@bot check", 1), ("@bot check", "@bot check now and then", 0)],
 )
 async def test_an_edit_counts_if_it_adds_a_request(scene: Scene, old: str, new: str, count: int) -> None:
     """In a review as in a review comment."""

@@ -30,7 +30,7 @@ async def test_a_deleted_comment_leaves_no_text_and_no_pin(store: Store) -> None
         lambda s: threads.pin(s, where.id, 5, {"body": "first"}, by_id=1, by="ana", role="write", when=NOW)
     )
     gone = NOW + timedelta(minutes=1)
-    await store.write(lambda s: threads.forget(s, where.id, 5, gone))
+    await store.write(lambda s: threads.forget(s, where.id, COMMENT, gone))
     versions = await store.read(lambda s: threads.versions(s, where.id))
     assert [(v.body, v.deleted_at) for v in versions] == [("", gone)]
     assert await store.read(lambda s: threads.pins(s, where.id)) == []

@@ -2,7 +2,7 @@
 
 from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
-from bot.store.tables.pace import Creation, Meter
+from bot.store.tables.pace import Creation, Meter, Reply
 from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Steer, Value
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Meter",
     "Outbox",
     "Pin",
+    "Reply",
     "Run",
     "Schedule",
     "Snapshot",

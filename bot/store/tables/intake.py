@@ -16,7 +16,11 @@ from bot.store.columns import instant, moment, state
 class Delivery(SQLModel, table=True):
     """One webhook request, kept byte for byte. Two identities: (app, GUID) and the content."""
 
-    __table_args__ = (UniqueConstraint("app_id", "guid"), Index("ix_delivery_open", "state", "not_before"))
+    __table_args__ = (
+        UniqueConstraint("app_id", "guid"),
+        Index("ix_delivery_open", "state", "not_before"),
+        Index("ix_delivery_thread", "repository_id", "number"),
+    )
 
     id: str = Field(default_factory=new_id, primary_key=True)
     app_id: int = Field(sa_type=BigInteger)
@@ -27,6 +31,8 @@ class Delivery(SQLModel, table=True):
     repository_id: int = Field(sa_type=BigInteger)
     #: the comment it is about, once it was looked at: should that be deleted, the body is purged
     comment_id: int | None = Field(default=None, sa_type=BigInteger, index=True)
+    #: the issue or pull request whose text it holds, once it was looked at: the same for all of it
+    number: int | None = None
     headers: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     body: bytes = Field(sa_type=LargeBinary)
     received_at: datetime = instant()
@@ -62,6 +68,8 @@ class Thread(SQLModel, table=True):
     breaker_until: datetime | None = moment()
     #: why nothing can be said in it any more: deleted, transferred, app_removed, … Empty as long as it can
     gone: str = ""
+    #: when that was: what is told later and happened before does not begin it again
+    gone_at: datetime | None = moment()
     next_sequence: int = 1
     next_run: int = 1
 

@@ -1,4 +1,4 @@
-"""How fast is written to GitHub: one meter an installation, and what was created in the last hour."""
+"""How fast is written: one meter an installation, what was created in the last hour, and whom we answered in it."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ class Creation(SQLModel, table=True):
     outbox_id: str = Field(index=True)
     #: when it was sent; once GitHub has answered, when that was
     at: datetime = instant()
+
+
+class Reply(SQLModel, table=True):
+    """One answer in words at somebody's word. Older than an hour it counts no more, and goes with the next one."""
+
+    __table_args__ = (Index("ix_reply_sender", "thread_id", "actor_id", "at"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    thread_id: str = Field(foreign_key="thread.id")
+    actor_id: int = Field(sa_type=BigInteger)
+    at: datetime = instant()
+    #: it was one too many, and not said: for an hour none is
+    unsaid: bool = False
