@@ -65,9 +65,9 @@ def next_ordinal(session: Session, delivery_id: str) -> int:
     return 0 if last is None else last + 1
 
 
-def caused(session: Session, delivery_id: str, trigger: str) -> frozenset[str]:
-    """What a delivery has started by a trigger of that name."""
-    rows = session.exec(select(Dispatch).where(Dispatch.delivery_id == delivery_id))
+def caused(session: Session, delivery_id: str, thread_id: str, trigger: str) -> frozenset[str]:
+    """What a delivery has started on a thread by a trigger of that name: one check can be of several."""
+    rows = session.exec(select(Dispatch).where(Dispatch.delivery_id == delivery_id, Dispatch.thread_id == thread_id))
     return frozenset(row.command for row in rows if row.trigger.get("name") == trigger)
 
 

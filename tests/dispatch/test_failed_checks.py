@@ -21,8 +21,9 @@ from tests.dispatch.happenings import (
     head_is,
     listening,
     nobody,
+    pull_fields,
 )
-from tests.dispatch.scene import APP_ID, ME, REPO, SAM, Scene
+from tests.dispatch.scene import APP_ID, ME, REPO, SAM, Scene, issue_fields
 from tests.github.fake import answer
 from tests.rows import ANA
 
@@ -67,6 +68,19 @@ async def test_it_is_held_and_starts_once_a_commit(scene: Scene) -> None:
     assert await ended(scene) == (DeliveryState.IGNORED, "checks_failed: this commit was told of")
     assert len(await scene.dispatched()) == 2
     assert await scene.said("reaction") == []
+
+
+async def test_two_pull_requests_with_one_head(scene: Scene) -> None:
+    """Each is told of it, on its own thread; the record says no more than was done."""
+    scene.configure(listening(FIX))
+    failing(scene)
+    scene.server.on("GET", f"{REPO}/pulls/2", answer(pull_fields() | {"number": 2}))
+    scene.server.on("GET", f"{REPO}/issues/2", answer(issue_fields(2) | {"pull_request": {"url": ""}}))
+    payload = check_event()
+    first = payload["check_run"]["pull_requests"][0]
+    payload["check_run"]["pull_requests"].append(first | {"number": 2})
+    assert await ended(scene, payload) == (DeliveryState.PLANNED, "checks_failed: fix; checks_failed: fix")
+    assert sorted(one.issue["number"] for one in await scene.dispatched()) == [1, 2]
 
 
 async def test_the_last_check_may_be_a_good_one(scene: Scene) -> None:
