@@ -32,17 +32,17 @@ async def hear_configuration(occasion: Occasion) -> Heard | None:
     event = occasion.event
     if event.name != "pull_request" or event.action not in _ACTIONS or event.pull is None:
         return None
-    try:
-        files = await occasion.client.pull_files(event.issue.number)
-    except (NotFound, Forbidden):
-        return None  # the check is a courtesy: what the pull request's own text asks for is heard all the same
-    changed = {path for file in files for path in _paths(file)}
-    if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
-        return None
     parts, sha = occasion.parts, event.pull.head_sha
     withheld = "" if event.pull.head_repository == event.repository.id else "a fork's head names it"
     bases = Bases(parts.github, occasion.identity.serves, openly=True, withheld=withheld)
-    found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
+    try:
+        files = await occasion.client.pull_files(event.issue.number)
+        changed = {path for file in files for path in _paths(file)}
+        if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
+            return None
+        found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
+    except (NotFound, Forbidden):
+        return None  # the check is a courtesy: what the pull request's own text asks for is heard all the same
     payload = check_payload(found, sha)
 
     def act(session: Session, thread: Thread) -> None:
