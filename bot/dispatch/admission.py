@@ -66,7 +66,24 @@ def refusal(
             f"new ones are taken again at {until:%H:%M} UTC"
         )
         return Refusal("breaker", told, f"breaker-{_moment(until)}")
-    if (limit := quota.reached(session, thread, actor, limits, now)) is not None:
+    return day(session, actor, limits, ceilings, now=now, repository_id=thread.repository_id, thread_id=thread.id)
+
+
+def day(
+    session: Session,
+    actor: Account,
+    limits: Limits,
+    ceilings: Ceilings,
+    *,
+    now: datetime,
+    repository_id: int,
+    thread_id: str | None = None,
+) -> Refusal | None:
+    """Why the limits of a day, the repository's or the operator's, forbid another dispatch by `actor`; None if none do.
+
+    `thread_id` is None where the thread is to be opened for it.
+    """
+    if (limit := quota.reached(session, repository_id, thread_id, actor, limits, now)) is not None:
         return Refusal(limit.key, limit.told, f"{limit.key}-{now:%Y-%m-%d}")
     if spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
         told = f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories"

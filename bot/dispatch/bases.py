@@ -24,16 +24,26 @@ class Base:
 
 
 class Bases:
-    """Reads bases of served owners; one that is private only for repositories of the same owner."""
+    """Reads bases of served owners; one that is private only for repositories of the same owner.
 
-    def __init__(self, github: GitHub, serves: Callable[[Account], bool]) -> None:
+    `openly`: what is found in it is told to whoever sees the repository that asks, before anybody who may change its
+    default branch has agreed, so one that is private is read for private repositories alone. `withheld` is why none is
+    read at all. Either way there is a warning, and no half of a configuration.
+    """
+
+    def __init__(
+        self, github: GitHub, serves: Callable[[Account], bool], *, openly: bool = False, withheld: str = ""
+    ) -> None:
         self._github, self._serves = github, serves
+        self._openly, self._withheld = openly, withheld
 
     async def read(self, wanted: Extends, asking: Repository) -> Base:
         """Raises ConfigurationError with the reason where it cannot be had; what a GitHub that does not answer raises.
 
         What the App may not see, what is private and another owner's, and what is not there are told the same.
         """
+        if self._withheld:
+            raise _unfollowed(wanted, self._withheld)
         try:
             return await self._read(wanted, asking)
         except (NotFound, Forbidden):
@@ -50,6 +60,8 @@ class Bases:
             raise _refused(wanted, f"the owner of `{wanted.source}` is not served by this bot", hint)
         if found.private and found.owner.id != asking.owner.id:
             raise NotFound(f"{found.full_name} is private")
+        if found.private and self._openly and not asking.private:
+            raise _unfollowed(wanted, "it is private and this repository is not")
         commit = await client.head(wanted.ref)
         try:
             files = await client.configuration_files(commit)
@@ -65,3 +77,10 @@ class Bases:
 def _refused(wanted: Extends, message: str, hint: str) -> ConfigurationError:
     mark = wanted.mark
     return ConfigurationError([Finding(mark.file, mark.line, mark.column, "error", "extends", message, hint)])
+
+
+def _unfollowed(wanted: Extends, why: str) -> ConfigurationError:
+    """Nothing is wrong that is known of; nobody has looked."""
+    mark, hint = wanted.mark, "this file is checked together with it once it is on the default branch"
+    message = f"`{wanted.source}` is not read here, so the rest was not checked: {why}"
+    return ConfigurationError([Finding(mark.file, mark.line, mark.column, "warning", "extends", message, hint)])

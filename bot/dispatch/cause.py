@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.model.event import Event
 from bot.workflows.triggers import OPENED
@@ -15,12 +15,14 @@ REVIEWED = "review_submitted"
 class Cause:
     """`name` is the trigger's. `text` is the request: what whoever opened the thread wrote, else a sentence of ours.
 
-    `depth` counts the dispatches that led to the event; 0 where it is none of our own doing.
+    `depth` counts the dispatches that led to the event; 0 where it is none of our own doing. `cap` is
+    what is left of the budget that the request at their root set, as words of a command.
     """
 
     name: str
     text: str
     depth: int = 0
+    cap: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_subject(self) -> bool:

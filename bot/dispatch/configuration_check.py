@@ -24,20 +24,25 @@ _LEVELS = {"error": "failure", "warning": "warning"}
 
 
 async def hear_configuration(occasion: Occasion) -> Heard | None:
-    """Check what the head of a pull request would configure; nothing runs, and nobody needs a role for it."""
+    """Check what the head of a pull request would configure; nothing runs, and nobody needs a role for it.
+
+    So of what it extends nothing is told that whoever reads the check could not read: a fork's head, which anybody can
+    write, has no base read, and none that is private is read for a repository that is not.
+    """
     event = occasion.event
     if event.name != "pull_request" or event.action not in _ACTIONS or event.pull is None:
         return None
+    parts, sha = occasion.parts, event.pull.head_sha
+    withheld = "" if event.pull.head_repository == event.repository.id else "a fork's head names it"
+    bases = Bases(parts.github, occasion.identity.serves, openly=True, withheld=withheld)
     try:
         files = await occasion.client.pull_files(event.issue.number)
+        changed = {path for file in files for path in _paths(file)}
+        if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
+            return None
+        found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
     except (NotFound, Forbidden):
         return None  # the check is a courtesy: what the pull request's own text asks for is heard all the same
-    changed = {path for file in files for path in _paths(file)}
-    if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
-        return None
-    parts, sha = occasion.parts, event.pull.head_sha
-    bases = Bases(parts.github, occasion.identity.serves)
-    found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
     payload = check_payload(found, sha)
 
     def act(session: Session, thread: Thread) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bot.dispatch import configuration
 from bot.dispatch.bases import Bases
+from bot.dispatch.caps import rest
 from bot.dispatch.cause import Cause
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
@@ -84,22 +85,25 @@ async def _event(signal: Signal, client: RepositoryClient, pull: PullRequest, co
 
 
 async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...], configured: Configured) -> Heard:
-    """The dispatches, each workflow once a commit; of our own commits in the name of whoever asked for them."""
-    event, parts = occasion.event, occasion.parts
+    """The dispatches, each workflow once a commit; of our own commits in the name of whoever asked for the push."""
+    event, parts, repository = occasion.event, occasion.parts, occasion.event.repository.id
     branch = None if pull.from_fork else pull.head
+    ours = occasion.identity.is_me(event.sender)
 
-    def asked_before(session: Session) -> list[Dispatch]:
-        return dispatches.of_pull(session, event.repository.id, pull.number, branch)
+    def looked(session: Session) -> tuple[list[Dispatch], Dispatch | None, dict[str, str]]:
+        before = dispatches.of_pull(session, repository, pull.number, branch)
+        first = dispatches.that_pushed(session, repository, pull.number, branch, pull.head_sha) if ours else None
+        return before, first, rest(session, first) if first is not None else {}
 
-    before = await parts.store.read(asked_before)
+    before, first, cap = await parts.store.read(looked)
     depth = 0
-    if occasion.identity.is_me(event.sender):
-        if not before:
-            return silent(f"{NAME}: nobody asked for the commit that was pushed")
-        depth = min(before[0].depth + 1, DEPTH_MAX)
-        event = replace(event, sender=_actor(before[0]))
+    if ours:
+        if first is None:
+            return silent(f"{NAME}: no run is known to have pushed this commit, so nobody asked for it")
+        depth = min(first.depth + 1, DEPTH_MAX)
+        event = replace(event, sender=_actor(first))
         occasion = Occasion(parts, occasion.delivery, event, occasion.identity, occasion.client, configured=configured)
-    told = [one for one in before if one.trigger.get("name") == NAME and one.trigger.get("sha") == pull.head_sha]
+    told = [one for one in before if _tells(one, pull)]
     fresh = [name for name in names if name not in {one.command for one in told}]
     if not fresh:
         return silent(f"{NAME}: this commit was told of")
@@ -108,7 +112,13 @@ async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...]
     if len(shas) >= IN_A_ROW and pull.head_sha not in shas:
         return _enough(occasion, shas)
     text = f"All checks of the head, {pull.head_sha[:7]}, have ended, and some have failed."
-    return await started(occasion, Cause(NAME, text, depth), fresh)
+    return await started(occasion, Cause(NAME, text, depth, cap), fresh)
+
+
+def _tells(dispatch: Dispatch, pull: PullRequest) -> bool:
+    """Whether it was made for the checks of this head, on this pull request."""
+    about = (dispatch.trigger.get("name"), dispatch.trigger.get("sha"), dispatch.issue.get("number"))
+    return about == (NAME, pull.head_sha, pull.number)
 
 
 def _actor(dispatch: Dispatch) -> Account:

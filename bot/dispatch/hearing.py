@@ -31,7 +31,6 @@ from bot.dispatch.schedules import Due
 from bot.dispatch.ticks import hear_tick
 from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound
-from bot.github import RepositoryClient
 from bot.model.event import Event, Notice, Signal
 from bot.model.role import Role
 from bot.model.state import DeliveryState
@@ -100,7 +99,7 @@ class Hearing:
             except Postponed as postponed:
                 await self._later(delivery, postponed, trying=postponed.trying)
         elif self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
-            await self._own(delivery, event, client)
+            await self._own(Occasion(self._p, delivery, event, identity, client))
         else:
             await self._foreign(Occasion(self._p, delivery, event, identity, client))
 
@@ -115,17 +114,22 @@ class Hearing:
         reason = await publish.write(self._p.store, work)
         _log.info("delivery", guid=delivery.guid, reason=reason)
 
-    async def _own(self, delivery: Delivery, event: Event, client: RepositoryClient) -> None:
-        """Step 1: our own doing confirms its slot, and nothing else."""
+    async def _own(self, occasion: Occasion) -> None:
+        """Step 1: our own doing confirms its slot, and starts nothing; our pull requests are checked as others are."""
+        delivery, event, client = occasion.delivery, occasion.event, occasion.client
+        checked = await hear_configuration(occasion)
 
         def work(session: Session, gone: int | None = None) -> int | None:
             other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
             if other is None or gone is not None:
-                deliveries.settle(session, delivery.id, DeliveryState.IGNORED, "our own")
+                if checked is not None:
+                    checked.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
+                reason = "our own" if checked is None else f"our own; {checked.reason}"
+                deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
                 _keep_or_purge(session, delivery, event)
             return other
 
-        other = await self._p.store.write(work)
+        other = await publish.write(self._p.store, work)
         if other is not None and event.comment is not None:
             younger = max(other, event.comment.id)
             _log.warning("said_twice", comment=younger)

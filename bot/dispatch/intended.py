@@ -16,6 +16,8 @@ from bot.context.snapshot import ref
 from bot.dispatch import admission, configuration, inputs
 from bot.dispatch.acceptance import issue_values
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.bases import Bases
+from bot.dispatch.caps import capped, rest
 from bot.dispatch.parts import Parts
 from bot.dispatch.pinning import comment_of
 from bot.dispatch.pins import say_index
@@ -129,7 +131,9 @@ class ThreadIntents:
         if parent.depth >= DEPTH_MAX:
             raise await self._refused(act, asking, f"a chain of dispatches is at most {DEPTH_MAX} deep", "depth")
         repository, client = self._repository_of(act.thread), self._client(act.thread)
-        configured = await configuration.current(client, repository, self._p.memo)
+        identity = await self._p.identities.get()
+        bases = Bases(self._p.github, identity.serves)
+        configured = await configuration.current(client, repository, self._p.memo, bases)
         usable = configured.configuration
         if usable is None:
             raise await self._refused(act, asking, "the configuration cannot be used", "configuration")
@@ -151,7 +155,7 @@ class ThreadIntents:
             refused = admission.refusal(session, thread, actor, usable.bot.limits, self._p.ceilings, handle, now)
             if refused is not None:
                 return refused
-            snapshot = snapshots.keep(session, repository.id, configured.commit, configured.files, now)
+            snapshot = snapshots.keep(session, repository.id, configured.version, configured.files, now)
             request = str(wanted.get("request") or "")
             dispatch = Dispatch(
                 id=act.row.id,
@@ -167,7 +171,7 @@ class ThreadIntents:
                 comment_count=issue.comment_count,
                 request=request,
                 command=name,
-                params=dict(signed.params),
+                params=capped(signed.params, rest(session, parent)),
                 inputs=dict(signed.inputs),
                 trigger=_trigger(parent, request, now),
                 issue=issue_values(issue),

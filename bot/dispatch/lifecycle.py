@@ -11,6 +11,8 @@
 | `installation.suspend`, `unsuspend` | `suspended`          | they end; what is asked later counts again      |
 | `installation_repositories.removed` | `repository_removed` | the threads of those repositories end           |
 
+What has ended for a time has its schedules at rest; else those of what has ended are forgotten.
+
 Nobody can be told in the thread: the reason stands with the run, the post and the delivery.
 Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
@@ -19,12 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 
 from bot.dispatch.identity import Identity
 from bot.dispatch.occasion import Heard, Occasion
 from bot.model.event import Notice
-from bot.store import Session, lives
+from bot.store import Session, lives, schedules
 from bot.store.tables import Thread
+from bot.workflows.triggers import next_time
 
 #: what a thread's end is called, and told as
 _THREADS: Mapping[str, tuple[str, str]] = {
@@ -56,10 +60,12 @@ def follow(session: Session, notice: Notice, identity: Identity, now: datetime) 
     return act(session, notice, identity, now) if act is not None else "nothing follows from it"
 
 
-def _repositories_end(session: Session, notice: Notice, reason: str, told: str, now: datetime) -> str:
+def _repositories_end(
+    session: Session, notice: Notice, reason: str, told: str, now: datetime, *, rests: bool = False
+) -> str:
     ended = 0
     for repository in notice.repositories:
-        lives.forget_schedules(session, repository_id=repository.id)
+        (schedules.rest if rests else schedules.forget)(session, repository_id=repository.id)
         ended += lives.end(session, lives.of_repository(session, repository.id), reason, told, now, at=notice.at)
     return f"{reason}: {ended} runs ended"
 
@@ -69,11 +75,12 @@ def _removed(session: Session, notice: Notice, _identity: Identity, now: datetim
 
 
 def _archived(session: Session, notice: Notice, _identity: Identity, now: datetime) -> str:
-    return _repositories_end(session, notice, "archived", "the archiving of the repository", now)
+    return _repositories_end(session, notice, "archived", "the archiving of the repository", now, rests=True)
 
 
-def _unarchived(session: Session, notice: Notice, _identity: Identity, _now: datetime) -> str:
+def _unarchived(session: Session, notice: Notice, _identity: Identity, now: datetime) -> str:
     for repository in notice.repositories:
+        schedules.wake(session, partial(next_time, after=now), repository_id=repository.id)
         lives.go_on(session, lives.of_repository(session, repository.id), "archived")
     return "the repository can be written to again"
 
@@ -87,8 +94,10 @@ def _moved(session: Session, notice: Notice, identity: Identity, now: datetime) 
     return "the repository has another name"
 
 
-def _installation_end(session: Session, notice: Notice, reason: str, told: str, now: datetime) -> str:
-    lives.forget_schedules(session, installation_id=notice.installation_id)
+def _installation_end(
+    session: Session, notice: Notice, reason: str, told: str, now: datetime, *, rests: bool = False
+) -> str:
+    (schedules.rest if rests else schedules.forget)(session, installation_id=notice.installation_id)
     threads = lives.of_installation(session, notice.installation_id)
     return f"{reason}: {lives.end(session, threads, reason, told, now, at=notice.at)} runs ended"
 
@@ -98,10 +107,11 @@ def _uninstalled(session: Session, notice: Notice, _identity: Identity, now: dat
 
 
 def _suspended(session: Session, notice: Notice, _identity: Identity, now: datetime) -> str:
-    return _installation_end(session, notice, "suspended", "the suspension of the App", now)
+    return _installation_end(session, notice, "suspended", "the suspension of the App", now, rests=True)
 
 
-def _unsuspended(session: Session, notice: Notice, _identity: Identity, _now: datetime) -> str:
+def _unsuspended(session: Session, notice: Notice, _identity: Identity, now: datetime) -> str:
+    schedules.wake(session, partial(next_time, after=now), installation_id=notice.installation_id)
     lives.go_on(session, lives.of_installation(session, notice.installation_id), "suspended")
     return "the App may speak again"
 

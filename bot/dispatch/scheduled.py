@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
-from bot.dispatch import configuration, schedules
+from bot.dispatch import admission, configuration, schedules
+from bot.dispatch.admission import Refusal
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.bases import Bases
 from bot.dispatch.cause import Cause
@@ -41,6 +44,8 @@ async def hear(
     parts: Parts, delivery: Delivery, due: Due, identity: Identity, client: RepositoryClient
 ) -> tuple[Event | None, Heard]:
     """What a time starts, by the event on its thread; without one where it starts nothing. Raises `Postponed`."""
+    due = await schedules.present(parts.store, due)
+    client.follow(due.repository)
     configured = await configuration.current(client, due.repository, parts.memo, Bases(parts.github, identity.serves))
     usable = configured.configuration
     if usable is None:
@@ -57,11 +62,21 @@ async def hear(
     if (refused := await _refused(parts, delivery, due, usable, identity, client, actor)) is not None:
         return None, silent(f"{NAME}: {due.workflow} was not started: {refused}")
     if due.thread is None:
-        issue: Issue | None = await _opened(parts, delivery, due, identity, client, workflow)
+        day = partial(
+            admission.day,
+            actor=actor,
+            limits=usable.bot.limits,
+            ceilings=parts.ceilings,
+            now=parts.clock.now(),
+            repository_id=due.repository.id,
+        )
+        issue: Issue | str | None = await _opened(parts, delivery, due, identity, client, workflow, day)
     else:
         issue = await _thread(client, due.thread)
     if issue is None:
         return None, silent(f"{NAME}: there is no thread {due.thread}")
+    if isinstance(issue, str):
+        return None, silent(f"{NAME}: {due.workflow} was not started: {issue}")
     # the time that has passed is not the end of what is read of the thread
     event = _event(due, actor, issue, parts.clock.now())
     occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
@@ -108,9 +123,17 @@ async def _thread(client: RepositoryClient, number: int) -> Issue | None:
 
 
 async def _opened(
-    parts: Parts, delivery: Delivery, due: Due, identity: Identity, client: RepositoryClient, workflow: Workflow
-) -> Issue:
+    parts: Parts,
+    delivery: Delivery,
+    due: Due,
+    identity: Identity,
+    client: RepositoryClient,
+    workflow: Workflow,
+    day: Callable[[Session], Refusal | None],
+) -> Issue | str:
     """The issue that is opened for this time: found where an earlier try has opened it, whatever became of that.
+
+    Why none is opened, where nothing may be started now: nobody is to see an issue for every time that it is not.
 
     Before it is opened the next look is put off, in the database, until an issue would be found: whoever dies in
     between, it is looked for before another one is opened.
@@ -121,6 +144,8 @@ async def _opened(
         mark = parts.marker.find(one.body, repository_id=repository, thread=_UNNUMBERED)
         if mark is not None and mark.slot == slot:
             return one
+    if (refused := await parts.store.read(day)) is not None:
+        return f"{refused.key}: {refused.told}"
     until = parts.clock.now() + LOOK_AFTER
     reason = "an issue is opened"
     await parts.store.write(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,10 +17,11 @@ from bot.dispatch.configuration import Configured
 from bot.dispatch.events import Ignored
 from bot.dispatch.occasion import Heard, Occasion
 from bot.github import parse
+from bot.model.codec import repository_to_json
 from bot.model.delivery import NewDelivery
 from bot.model.ident import digest
 from bot.model.thread import Repository
-from bot.store import Session, schedules
+from bot.store import Session, Store, schedules
 from bot.store.schedules import Wanted
 from bot.store.tables import Schedule, Thread
 from bot.workflows import Configuration
@@ -70,7 +71,7 @@ def follow(session: Session, place: Place, configured: Configured, now: datetime
         wanted(configured.configuration),
         partial(next_time, after=now),
         installation_id=place.installation_id,
-        repository=_as_json(place.repository),
+        repository=repository_to_json(place.repository),
         commit=configured.version,
     )
 
@@ -109,6 +110,12 @@ def delivery_of(row: Schedule, app_id: int, now: datetime) -> NewDelivery:
     )
 
 
+async def present(store: Store, due: Due) -> Due:
+    """The same by the repository's present name: it may have come in before a renaming."""
+    row = await store.read(lambda session: schedules.find(session, due.repository.id, due.workflow))
+    return due if row is None else replace(due, repository=parse.repository(row.repository))
+
+
 def due_of(payload: Mapping[str, Any]) -> Due | Ignored:
     """What such a delivery says."""
     try:
@@ -123,15 +130,3 @@ def due_of(payload: Mapping[str, Any]) -> Due | Ignored:
         )
     except (KeyError, TypeError, ValueError):
         return Ignored("no schedule of ours")
-
-
-def _as_json(repository: Repository) -> dict[str, Any]:
-    """A repository as a payload has it."""
-    owner = repository.owner
-    return {
-        "id": repository.id,
-        "name": repository.name,
-        "owner": {"id": owner.id, "login": owner.login, "type": owner.type},
-        "default_branch": repository.default_branch,
-        "private": repository.private,
-    }

@@ -78,12 +78,16 @@ class Timetable:
     async def scan(self) -> None:
         """Read the configuration of every served repository. Raises what asking for the installations raises.
 
-        A repository that cannot be read keeps what it wanted.
+        A repository that cannot be read keeps what it wanted; so does one that is archived, or whose installation is
+        suspended, and rests.
         """
         identity = await self._p.identities.get()
         installations = await self._p.github.installations()
         for one in installations:
-            if one.suspended or not identity.serves(one.account):
+            if not identity.serves(one.account):
+                continue
+            if one.suspended:
+                await self._p.store.write(partial(rows.rest, installation_id=one.id))
                 continue
             try:
                 repositories = await self._p.github.repositories(one.id)
@@ -91,10 +95,13 @@ class Timetable:
                 _log.warning("installation_not_read", installation=one.id, reason=str(error))
                 continue
             for repository in repositories:
-                await self._read(Place(repository, one.id))
+                if repository.archived:
+                    await self._p.store.write(partial(rows.rest, repository_id=repository.id))
+                else:
+                    await self._read(Place(repository, one.id))
             here = {repository.id for repository in repositories}
             await self._p.store.write(partial(rows.drop_others, installation_id=one.id, repositories=here))
-        known = {one.id for one in installations if not one.suspended}
+        known = {one.id for one in installations}
         await self._p.store.write(lambda session: rows.drop_installations(session, known))
 
     async def _read(self, place: Place) -> None:

@@ -78,11 +78,11 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
     acceptance = occasion.acceptance()
 
     def act(session: Session, thread: Thread) -> None:
-        known = dispatches.caused(session, occasion.delivery.id, cause.name)
+        known = dispatches.caused(session, occasion.delivery.id, thread.id, cause.name)
         ordinal = max(REQUESTS_MAX, dispatches.next_ordinal(session, occasion.delivery.id))
         for place, (name, role) in enumerate(allowed, ordinal):
             if name not in known:  # the review loop has asked for it with all that was said
-                asked = Asked(place, Command("named", name), role, cause)
+                asked = Asked(place, Command("named", name, dict(cause.cap)), role, cause)
                 accept(session, thread, acceptance, asked, None, occasion.parts.speaker)
 
     reasons = [f"{cause.name}: {', '.join(name for name, _ in allowed)}", *denied]

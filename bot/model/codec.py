@@ -1,4 +1,4 @@
-"""Comments, and the places of review comments, as JSON in rows, and back."""
+"""Comments, and the places of review comments, as JSON in rows, and back; repositories as payloads have them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bot.model.thread import Comment, ReviewPlace
+from bot.model.thread import Comment, Repository, ReviewPlace
 
 
 def comment_to_json(comment: Comment) -> dict[str, Any]:
@@ -21,6 +21,18 @@ def comment_to_json(comment: Comment) -> dict[str, Any]:
 def comment_from_json(value: dict[str, Any]) -> Comment:
     """Raises pydantic's ValidationError on anything that `comment_to_json` did not write."""
     return _adapter().validate_python(value)
+
+
+def repository_to_json(repository: Repository) -> dict[str, Any]:
+    """A repository as GitHub's payloads have it."""
+    owner = repository.owner
+    return {
+        "id": repository.id,
+        "name": repository.name,
+        "owner": {"id": owner.id, "login": owner.login, "type": owner.type},
+        "default_branch": repository.default_branch,
+        "private": repository.private,
+    }
 
 
 #: where a dispatch keeps, beside the values of the namespace `trigger`, the places that a review is about

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, and_, col, func, or_, select
 
-from bot.model.state import AttemptState, DispatchState, RunState, follow
+from bot.model.state import AttemptState, DispatchState, OutboxState, RunState, follow
 from bot.store import gates
 from bot.store.database import ring
-from bot.store.tables import Attempt, Dispatch, Frame, Run, Thread
+from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
 
 def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None) -> Run:
@@ -65,26 +66,51 @@ def next_ordinal(session: Session, delivery_id: str) -> int:
     return 0 if last is None else last + 1
 
 
-def caused(session: Session, delivery_id: str, trigger: str) -> frozenset[str]:
-    """What a delivery has started by a trigger of that name."""
-    rows = session.exec(select(Dispatch).where(Dispatch.delivery_id == delivery_id))
+def caused(session: Session, delivery_id: str, thread_id: str, trigger: str) -> frozenset[str]:
+    """What a delivery has started on a thread by a trigger of that name: one check can be of several."""
+    rows = session.exec(select(Dispatch).where(Dispatch.delivery_id == delivery_id, Dispatch.thread_id == thread_id))
     return frozenset(row.command for row in rows if row.trigger.get("name") == trigger)
 
 
 def of_pull(session: Session, repository_id: int, number: int, branch: str | None) -> list[Dispatch]:
     """The newest dispatches of a pull request and of the thread whose branch it is, newest first; at most a hundred."""
-    owner = [Thread.number == number]
-    if branch:
-        owner.append(Thread.branch == branch)
     return list(
         session.exec(
             select(Dispatch)
             .join(Thread, col(Thread.id) == col(Dispatch.thread_id))
-            .where(Thread.repository_id == repository_id, or_(*owner))
+            .where(Thread.repository_id == repository_id, _of_pull(number, branch))
             .order_by(col(Dispatch.id).desc())
             .limit(100)
         )
     )
+
+
+def that_pushed(session: Session, repository_id: int, number: int, branch: str | None, sha: str) -> Dispatch | None:
+    """The dispatch whose run pushed a commit of a pull request; None where no run is known to have.
+
+    A run has pushed it where something that was done for it, on the pull request's thread or on the one whose branch it
+    is, has the commit as `pushed` in its outcome. Whoever asked last, or for something else, is not in that.
+    """
+    return session.exec(
+        select(Dispatch)
+        .join(Run, col(Run.dispatch_id) == col(Dispatch.id))
+        .join(Outbox, col(Outbox.run_id) == col(Run.id))
+        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
+        .where(
+            Thread.repository_id == repository_id,
+            _of_pull(number, branch),
+            Outbox.state == OutboxState.POSTED,
+            col(Outbox.outcome)["pushed"].as_string() == sha,
+        )
+        .order_by(col(Outbox.id))
+        .limit(1)
+    ).first()
+
+
+def _of_pull(number: int, branch: str | None) -> ColumnElement[bool]:
+    """The threads of a pull request: its own, and the one whose branch it is."""
+    own = col(Thread.number) == number
+    return or_(own, col(Thread.branch) == branch) if branch else own
 
 
 def first_run(session: Session, dispatch_id: str) -> Run | None:

@@ -6,12 +6,13 @@ from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import delete, update
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, col, select
 
+from bot.model.codec import repository_to_json
 from bot.model.state import OutboxState, RunState
 from bot.model.thread import Repository
-from bot.store import deliveries, dispatches, outbox
-from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Schedule, Thread
+from bot.store import deliveries, dispatches, outbox, schedules
+from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Thread
 
 _OPEN = [state for state in RunState if not state.ended]
 
@@ -56,15 +57,6 @@ def go_on(session: Session, threads: Collection[Thread], reason: str) -> None:
     )
 
 
-def forget_schedules(session: Session, *, repository_id: int | None = None, installation_id: int | None = None) -> None:
-    """Nothing of a repository, or of an installation's repositories, starts by the clock any more."""
-    session.execute(
-        delete(Schedule).where(
-            or_(col(Schedule.repository_id) == repository_id, col(Schedule.installation_id) == installation_id)
-        )
-    )
-
-
 def rename(session: Session, repository: Repository) -> None:
     """The repository has another name, or another owner."""
     owner = repository.owner
@@ -73,6 +65,7 @@ def rename(session: Session, repository: Repository) -> None:
         .where(col(Thread.repository_id) == repository.id)
         .values(owner=owner.login, owner_id=owner.id, name=repository.name, default_branch=repository.default_branch)
     )
+    schedules.rename(session, repository.id, repository_to_json(repository))
 
 
 def purge(session: Session, thread: Thread, when: datetime) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import DispatchState
-from bot.store.tables import Dispatch, Spend, Thread
+from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
 
 
 def spent(
@@ -52,3 +52,17 @@ def dispatched(
     if actor_id is not None:
         query = query.where(Dispatch.actor_id == actor_id)
     return session.exec(query).one()
+
+
+def of_dispatch(session: Session, dispatch_id: str) -> tuple[float, int]:
+    """What the run of a dispatch has used so far: US dollars and tokens. What it took over was paid elsewhere."""
+    query = (
+        select(
+            func.sum(col(Attempt.cost)),
+            func.sum(col(Attempt.input_tokens) + col(Attempt.output_tokens)),
+        )
+        .join(Run, col(Run.id) == col(Attempt.run_id))
+        .where(Run.dispatch_id == dispatch_id, col(Attempt.taken_from).is_(None))
+    )
+    usd, tokens = session.exec(query).one()
+    return usd or 0.0, tokens or 0

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlmodel import col, select
 
 from bot.dispatch.failed_checks import IN_A_ROW
-from bot.model.state import DeliveryState
+from bot.model.state import DeliveryState, OutboxState
 from bot.model.thread import Account
 from bot.store import Session
-from bot.store.tables import Thread
+from bot.store.tables import Outbox, Run, Thread
 from tests.dispatch.happenings import (
     ACTIONS,
     NEWER,
@@ -21,13 +22,15 @@ from tests.dispatch.happenings import (
     head_is,
     listening,
     nobody,
+    pull_fields,
 )
-from tests.dispatch.scene import APP_ID, ME, REPO, SAM, Scene
+from tests.dispatch.scene import APP_ID, ME, MEG, REPO, SAM, Scene, issue_fields
 from tests.github.fake import answer
-from tests.rows import ANA
+from tests.rows import ANA, NOW
 
 HALF_A_MINUTE = timedelta(seconds=30)
 FIX = "fix: {on: {checks_failed: true}}"
+UNKNOWN = "checks_failed: no run is known to have pushed this commit, so nobody asked for it"
 
 
 async def ended(scene: Scene, payload: dict[str, Any] | None = None) -> tuple[DeliveryState, str]:
@@ -67,6 +70,19 @@ async def test_it_is_held_and_starts_once_a_commit(scene: Scene) -> None:
     assert await ended(scene) == (DeliveryState.IGNORED, "checks_failed: this commit was told of")
     assert len(await scene.dispatched()) == 2
     assert await scene.said("reaction") == []
+
+
+async def test_two_pull_requests_with_one_head(scene: Scene) -> None:
+    """Each is told of it, on its own thread; the record says no more than was done."""
+    scene.configure(listening(FIX))
+    failing(scene)
+    scene.server.on("GET", f"{REPO}/pulls/2", answer(pull_fields() | {"number": 2}))
+    scene.server.on("GET", f"{REPO}/issues/2", answer(issue_fields(2) | {"pull_request": {"url": ""}}))
+    payload = check_event()
+    first = payload["check_run"]["pull_requests"][0]
+    payload["check_run"]["pull_requests"].append(first | {"number": 2})
+    assert await ended(scene, payload) == (DeliveryState.PLANNED, "checks_failed: fix; checks_failed: fix")
+    assert sorted(one.issue["number"] for one in await scene.dispatched()) == [1, 2]
 
 
 async def test_the_last_check_may_be_a_good_one(scene: Scene) -> None:
@@ -131,16 +147,33 @@ async def has_branch(scene: Scene, branch: str) -> None:
     await scene.store.write(work)
 
 
+async def pushes(scene: Scene, sha: str) -> None:
+    """The newest run has pushed a commit, and it is on record."""
+
+    def work(session: Session) -> None:
+        run = session.exec(select(Run).order_by(col(Run.id).desc()).limit(1)).one()
+        slot = f"run/{run.id}/{sha}"
+        row = Outbox(slot=slot, thread_id=run.thread_id, run_id=run.id, action="commit", purpose="action", body="{}",
+                     digest="", created_at=NOW)  # fmt: skip
+        row.state, row.outcome = OutboxState.POSTED, {"pushed": sha}
+        session.add(row)
+
+    await scene.store.write(work)
+
+
 async def test_a_commit_of_ours_in_the_name_of_whoever_asked(scene: Scene) -> None:
     """The person at the root, authorised anew; the chain is counted."""
     scene.configure(listening(FIX))
     failing(scene)
-    await scene.says(ANA, "@bot fix", number=7)
+    await scene.says(ANA, "@bot fix usd=1.5", number=7)
     await has_branch(scene, "topic")
+    await pushes(scene, SHA)
     assert (await ended(scene, check_event(ME)))[0] is DeliveryState.PLANNED
     made = (await scene.dispatched())[-1]
     assert (made.actor, made.actor_role, made.depth) == ("ana", "write", 1)
     assert made.issue["number"] == 1
+    assert made.params == {"usd": "1.5"}
+    await pushes(scene, NEWER)
     scene.grant(ANA, "read")
     failing(scene, NEWER)
     state, reason = await ended(scene, check_event(ME, sha=NEWER))
@@ -152,7 +185,30 @@ async def test_a_commit_of_ours_that_nobody_asked_for(scene: Scene) -> None:
     scene.configure(listening(FIX))
     failing(scene)
     _, reason = await ended(scene, check_event(ME))
-    assert reason == "checks_failed: nobody asked for the commit that was pushed"
+    assert reason == UNKNOWN
+
+
+async def test_whoever_asked_last_asked_for_no_commit(scene: Scene) -> None:
+    """Neither a request for something else nor a louder role makes somebody the one who asked for the push."""
+    guarded = FIX.replace("{on:", "{trigger_role: maintain, on:")
+    scene.configure(listening(guarded, "a: {description: x}", "b: {description: y}"))
+    failing(scene)
+    await scene.says(ANA, "@bot a")
+    assert await ended(scene, check_event(ME)) == (DeliveryState.IGNORED, UNKNOWN)
+    await pushes(scene, SHA)
+    await scene.says(MEG, "@bot b", comment_id=502)
+    _, reason = await ended(scene, check_event(ME))
+    assert reason == "checks_failed: fix was not started: ana has the role write, maintain is needed"
+    assert {one.command for one in await scene.dispatched()} == {"a", "b"}
+
+
+async def test_a_push_of_another_thread_is_not_it(scene: Scene) -> None:
+    """Whatever the record of somebody else's thread says."""
+    scene.configure(listening(FIX))
+    failing(scene)
+    await scene.says(ANA, "@bot fix", number=7)
+    await pushes(scene, SHA)
+    assert await ended(scene, check_event(ME)) == (DeliveryState.IGNORED, UNKNOWN)
 
 
 def commit(number: int) -> str:
@@ -165,12 +221,14 @@ async def test_not_for_ever(scene: Scene) -> None:
     await scene.says(ANA, "@bot fix")
     for number in range(1, 6):
         failing(scene, commit(number))
+        await pushes(scene, commit(number))
         await ended(scene, check_event(ME, sha=commit(number)))
     assert await shas(scene) == [commit(number) for number in range(1, IN_A_ROW + 1)]
     (said,) = await scene.said()
     assert said.startswith("The checks failed again. I tried 3 times in a row")
     await scene.says(ANA, "@bot fix once more", comment_id=502)
     failing(scene, commit(6))
+    await pushes(scene, commit(6))
     await ended(scene, check_event(ME, sha=commit(6)))
     assert (await shas(scene))[-1] == commit(6)
 
@@ -181,6 +239,8 @@ async def test_a_persons_push_begins_anew(scene: Scene) -> None:
     senders = [ANA, ME, ME, ME, ANA, ME, ME, ME]
     for number, sender in enumerate(senders):
         failing(scene, commit(number))
+        if sender is ME:
+            await pushes(scene, commit(number))
         await ended(scene, check_event(sender, sha=commit(number)))
     assert await shas(scene) == [commit(number) for number in (0, 1, 2, 4, 5, 6)]
     assert len(await scene.said()) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from sqlmodel import select
 
@@ -12,7 +14,7 @@ from bot.model.slot import Slot
 from bot.model.state import OutboxState, RunState
 from bot.model.thread import Account, Repository
 from bot.publish import Redactor, Speaker
-from bot.store import Session, Store, lives, runs
+from bot.store import Session, Store, lives, runs, schedules
 from bot.store.tables import Outbox, Run, Schedule, Thread
 from tests import rows
 from tests.engine.scene import LEASE, StillClock
@@ -83,7 +85,9 @@ async def test_what_is_under_way_ends_with_one_reason(store: Store, told: Notice
     assert all(by for _, by in ledger)
     assert posts == [(OutboxState.DROPPED, reason)]
     assert gone == [reason]
-    assert await store.read(lambda session: session.exec(select(Schedule)).all()) == []
+    assert await store.read(lambda session: schedules.due(session, NOW + timedelta(days=99))) == []
+    rests = reason in ("archived", "suspended")
+    assert len(await store.read(lambda session: session.exec(select(Schedule)).all())) == rests
     assert await follow(store, told) == f"{reason}: 0 runs ended"
 
 
@@ -107,10 +111,12 @@ async def test_others_go_on(store: Store, told: Notice) -> None:
     ],
 )
 async def test_what_rested_goes_on(store: Store, end: Notice, again: Notice) -> None:
-    """Threads may be spoken in again; what was dropped stays dropped."""
+    """Threads may be spoken in again, the clock goes on at its next time; what was dropped stays dropped."""
     await under_way(store)
     await follow(store, end)
     await follow(store, again)
+    (row,) = await store.read(lambda session: session.exec(select(Schedule)).all())
+    assert row.next_at == NOW.replace(hour=0) + timedelta(days=1)
     _, posts, gone = await found(store)
     assert gone == [""]
     assert posts[0][0] is OutboxState.DROPPED
@@ -132,6 +138,8 @@ async def test_a_renamed_repository_goes_on_by_its_new_name(store: Store) -> Non
     ledger, posts, gone = await found(store)
     assert [by for _, by in ledger] == [None, None]
     assert (posts, gone) == ([(OutboxState.PENDING, "")], [""])
+    (row,) = await store.read(lambda session: session.exec(select(Schedule)).all())
+    assert (row.repository["name"], row.repository["owner"]["login"]) == ("sprockets", "acme")
     names = await store.read(lambda s: [(t.owner, t.name) for t in lives.of_repository(s, REPOSITORY.id)])
     assert names == [("acme", "sprockets")]
 

@@ -65,12 +65,12 @@ async def test_a_limit_binds_whom_it_names(
     await store.write(asked)
 
     def hit(session: Session, bound: float, later: timedelta = timedelta(0)) -> list[tuple[int, Account]]:
-        rule = limits(**{key: {kind: bound}})
+        rule, at, here = limits(**{key: {kind: bound}}), NOW + later, REPOSITORY.id
         return [
             (number, who)
             for number in (1, 2)
             for who in (ANA, MEG)
-            if (found := quota.reached(session, rows.thread(session, number), who, rule, NOW + later)) is not None
+            if (found := quota.reached(session, here, rows.thread(session, number).id, who, rule, at)) is not None
             and found.key == key
         ]
 
@@ -89,7 +89,9 @@ async def test_what_is_told_names_who_and_the_key(store: Store) -> None:
         keys = ("per_actor_day", "per_issue_day", "per_repo_day")
         rules = [limits(**{k: {"dispatches": 1}}) for k in keys] + [limits(per_repo_day={"usd": 1.5})]
         thread = rows.thread(session, 1)
-        return [found.told for rule in rules if (found := quota.reached(session, thread, ANA, rule, NOW))]
+        return [
+            found.told for rule in rules if (found := quota.reached(session, REPOSITORY.id, thread.id, ANA, rule, NOW))
+        ]
 
     assert await store.write(told) == [
         "ana has used up the 1 requests that `limits.per_actor_day` allows in 24 hours",

@@ -17,7 +17,8 @@ from bot.model.state import DeliveryState
 from bot.model.thread import Account
 from bot.publish.marker import strip
 from bot.store import Session
-from bot.store.tables import Delivery, Schedule
+from bot.store.schedules import NEVER
+from bot.store.tables import Delivery, Schedule, Thread
 from tests.dispatch.happenings import ACTIONS, committed_by, issue_event, listening, nobody, opened_issue
 from tests.dispatch.scene import (
     APP_ID,
@@ -31,6 +32,8 @@ from tests.dispatch.scene import (
     account_json,
     around,
     issue_fields,
+    role_answer,
+    stamp,
 )
 from tests.github.fake import answer
 from tests.rows import ANA, NOW, REPOSITORY
@@ -175,7 +178,7 @@ async def test_a_scan_reads_every_repository(scene: Scene) -> None:
 
 
 async def test_a_scan_leaves_strangers_alone(scene: Scene) -> None:
-    """No token is minted for owners that are not served, nor for suspended installations, whose rows go."""
+    """No token is minted for owners that are not served, nor for suspended installations, whose rows rest."""
     scene.configure(listening(NIGHTLY))
     installed(scene, HERE, owner=Account(99, "stranger", "Organization"))
     await timetable(scene).scan()
@@ -184,7 +187,50 @@ async def test_a_scan_leaves_strangers_alone(scene: Scene) -> None:
     await timetable(scene).scan()
     installed(scene, HERE, suspended=True)
     await timetable(scene).scan()
-    assert await rows(scene) == []
+    assert [row.next_at for row in await rows(scene)] == [NEVER]
+
+
+async def test_an_archived_repository_rests(scene: Scene) -> None:
+    """Nothing of it is due; once it is no longer archived, whoever reads it wakes it, told of that or not."""
+    scene.configure(listening(NIGHTLY))
+    installed(scene, HERE)
+    await timetable(scene).scan()
+    installed(scene, HERE | {"archived": True})
+    await timetable(scene).scan()
+    await scene.pass_time(timedelta(days=3))
+    assert await timetable(scene).look() == 0
+    installed(scene, HERE)
+    await timetable(scene).scan()
+    assert [row.next_at for row in await rows(scene)] == [DUE + timedelta(days=3)]
+
+
+def repository_event(action: str, **changed: Any) -> dict[str, Any]:
+    """A `repository` payload."""
+    found = {"action": action, **around(ANA)}
+    return found | {"repository": found["repository"] | {"updated_at": stamp(NOW)} | changed}
+
+
+async def test_a_renamed_repository_keeps_its_new_name(scene: Scene) -> None:
+    """The old one is written nowhere, be it that a time came in before the renaming; nobody is asked by it."""
+    scene.configure(listening(NIGHTLY))
+    committed_by(scene, ANA)
+    scene.server.on("GET", f"{REPO}/issues/1", answer(issue_fields()))
+    await read_by_an_event(scene)
+    scene.server.on("GET", scene.permission(ANA), answer({}, 503))
+    await scene.pass_time(DUE)
+    await timetable(scene).look()
+    await scene.settle()
+    scene.server.moves(REPO, "/repos/acme/gadgets")
+    await scene.deliver(repository_event("renamed", name="gadgets"), "repository")
+    await scene.settle()
+    scene.server.on("GET", scene.permission(ANA).replace("widgets", "gadgets"), role_answer("write"))
+    for day in range(2):
+        await scene.pass_time(timedelta(days=day) or timedelta(minutes=5))
+        await timetable(scene).look()
+        await scene.settle()
+        found = await came(scene)
+        assert [one.reason for one in found] == ["schedule: nightly"] * (day + 1)
+        assert await scene.store.read(lambda session: session.exec(select(Thread.name)).all()) == ["gadgets"]
 
 
 async def test_a_repository_that_cannot_be_read(scene: Scene) -> None:
@@ -361,6 +407,45 @@ async def test_an_issue_of_its_own(scene: Scene) -> None:
     mark = MARKER.find(issue["body"], repository_id=REPOSITORY.id, thread=0)
     assert mark is not None
     assert mark.slot == Slot(f"dispatch/{found.id}", "issue", step="fresh")
+
+
+async def test_no_issue_beyond_the_limits(scene: Scene) -> None:
+    """One of the time that is allowed; of the others the record says why, and nobody is shown an issue."""
+    sent = opens(scene)
+    scene.configure(listening(FRESH, head="limits: {per_actor_day: {dispatches: 1}}\n"))
+    committed_by(scene, ANA)
+    await scene.says(ANA, "@bot fresh")
+    await scene.pass_time(DUE)
+    await timetable(scene).look()
+    assert (await looked_at(scene)).reason == (
+        "schedule: fresh was not started: per_actor_day: ana has used up the 1 requests that `limits.per_actor_day` "
+        "allows in 24 hours"
+    )
+    assert sent == []
+    await scene.pass_time(timedelta(days=1))
+    await timetable(scene).look()
+    await scene.settle()
+
+    async def states() -> list[DeliveryState]:
+        return [one.state for one in await came(scene)]
+
+    await scene.until(states, [DeliveryState.IGNORED, DeliveryState.PLANNED])
+    assert len(sent) == 1
+
+
+async def test_an_issue_is_gone_on_with_beyond_the_limits(scene: Scene) -> None:
+    """One that an earlier try has opened does not stay without a word."""
+    sent = opens(scene, httpx.ReadTimeout("lost"))
+    scene.configure(listening(FRESH, head="limits: {per_actor_day: {dispatches: 1}}\n"))
+    committed_by(scene, ANA)
+    await read_by_an_event(scene)
+    await scene.pass_time(DUE)
+    await timetable(scene).look()
+    await looked_at(scene)
+    await scene.says(ANA, "@bot fresh", comment_id=502, number=3)
+    await scene.pass_time(LOOK_AFTER)
+    assert ((await looked_at(scene)).state, len(sent)) == (DeliveryState.PLANNED, 1)
+    assert "`limits.per_actor_day`" in (await scene.said())[-1]
 
 
 async def test_an_issue_whose_reply_was_lost(scene: Scene) -> None:

@@ -79,6 +79,13 @@ class FakeGitHub:
         """Play answers one after the other; the last one stays. `path` starts after the base, without the query."""
         self._routes[method, path] = list(answers)
 
+    def moves(self, before: str, after: str) -> None:
+        """What began with one path is found below another, and there alone."""
+        self._routes = {
+            (method, after + path.removeprefix(before) if path.startswith(f"{before}/") else path): answers
+            for (method, path), answers in self._routes.items()
+        }
+
     def sent(self, method: str | None = None, path: str | None = None) -> list[httpx.Request]:
         """Requests so far other than mints, all or those that match."""
         return [

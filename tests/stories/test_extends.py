@@ -9,7 +9,9 @@ from sqlmodel import col, select
 
 from bot.store import Session
 from bot.store.tables import Snapshot
+from tests.fake_llm import Reply
 from tests.stage import Stage, open_stage
+from tests.stories.talking import agent, calls, provider, stage_with
 
 OWN = "version: 1\nextends: acme/.github@main\nworkflows: {own: {steps: [{id: a, run: echo own}]}}\n"
 BASE = "version: 1\nworkflows: {shared: {steps: [{id: a, run: echo first}]}}\n"
@@ -106,3 +108,15 @@ async def test_a_fault_of_the_base_leads_to_its_line(tmp_path: Path) -> None:
         assert "acme/.github@main:.github/bot.yml" in reply
         assert f"{stage.world.site_url}/acme/.github/blob/" in reply
         assert ".github/bot.yml#L3" in reply
+
+
+async def test_a_dispatch_of_a_run(tmp_path: Path) -> None:
+    """Finds what the base brings, and runs what both said: kept as such."""
+    own = agent("[dispatch]", "extends: acme/.github@main\n")
+    with provider(calls("dispatch", workflow="shared"), Reply("Started.")) as fake:
+        async with stage_with(tmp_path, fake, own, sandbox="off") as stage:
+            base(stage, {".github/bot.yml": BASE})
+            await stage.says("ana", "@bot helper go")
+            assert any("first" in said for said in stage.replies()), stage.replies()
+            (kept,) = await stage.bot.store.read(snapshots)
+            assert "+" in kept.commit

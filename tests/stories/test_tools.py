@@ -172,6 +172,18 @@ async def test_dispatches_end_somewhere(tmp_path: Path) -> None:
             assert len(replies) == 5
 
 
+async def test_a_dispatch_goes_no_further_than_its_request(tmp_path: Path) -> None:
+    """`usd`, `tokens` and `minutes` of the request bind what it starts, less what was spent."""
+    with provider(calls("dispatch", workflow="second"), Reply("Started.")) as fake:
+        async with stage_with(tmp_path, fake, agent("[dispatch]", TWO)) as stage:
+            await stage.says("ana", "@bot helper usd=1 tokens=5000 minutes=9 go")
+            query = select(Dispatch.params).where(Dispatch.depth == 1)
+            (params,) = await stage.bot.store.read(lambda session: session.exec(query).all())
+            assert params["minutes"] == "9"
+            assert 0 < int(params["tokens"]) < 5000
+            assert 0 < float(params["usd"]) <= 1
+
+
 async def test_older_comments(tmp_path: Path) -> None:
     """In a thread of 300 comments the tool gives those before the window, page by page, with a few reads each."""
     with provider() as fake:
