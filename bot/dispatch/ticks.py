@@ -155,7 +155,7 @@ async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
         case Allowed(role=role):
             return person(occasion.event.sender, role), True
         case Denied(role=role):
-            return person(occasion.event.sender, role or Role.NONE), False
+            return person(occasion.event.sender, role), False
 
 
 def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
