@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session, col, or_, select
 
 from bot.model.state import GateState, follow
 from bot.store import runs
+from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Frame, Gate, Outbox, Run, Thread
 
 #: kinds that people answer; the others wait for an event, a time, or for what was posted
@@ -140,18 +143,26 @@ def _found(session: Session, *where: Any, limit: int | None = None) -> list[Aske
         .limit(limit)
     )
     return [
-        Asked(*row, session.get_one(Thread, row[2].thread_id), _within(session, row[1]))
+        Asked(*row, session.get_one(Thread, row[2].thread_id), _within(partial(session.get_one, Frame), row[1]))
         for row in session.exec(query).all()
     ]
 
 
-def _within(session: Session, attempt: Attempt) -> tuple[str, ...]:
+def asked_in(rows: RunRows, gate: Gate) -> Asked:
+    """A gate of a run whose rows have been read, with what is around it there."""
+    attempt = next(one for one in rows.attempts if one.id == gate.attempt_id)
+    frames = {one.id: one for one in rows.frames}
+    return Asked(gate, attempt, rows.run, rows.dispatch, rows.thread, _within(frames.__getitem__, attempt))
+
+
+def _within(frame_of: Callable[[str], Frame], attempt: Attempt) -> tuple[str, ...]:
     found: list[str] = []
-    frame: Frame | None = session.get_one(Frame, attempt.frame_id)
-    while frame is not None:
+    frame_id: str | None = attempt.frame_id
+    while frame_id is not None:
+        frame = frame_of(frame_id)
         if frame.workflow is not None and frame.step is not None:
             found.append(frame.step)
-        frame = session.get_one(Frame, frame.parent_id) if frame.parent_id is not None else None
+        frame_id = frame.parent_id
     return tuple(reversed(found))
 
 

@@ -251,7 +251,7 @@ async def test_a_workflow_that_asks_twice_at_once(tmp_path: Path) -> None:
     """Its questions are told apart by the steps that use it, and each is answered by that name."""
     text = """version: 1
 workflows:
-  sub: {steps: [{id: ok, ask: Fine?}]}
+  sub: {export: {from: [ok]}, steps: [{id: ok, ask: Fine?}]}
   ship:
     steps:
       - id: both
