@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -36,7 +37,7 @@ from bot.dispatch import (
 from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
-from bot.errors import BotError, OperatorError
+from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
@@ -326,7 +327,16 @@ def attach(app: FastAPI, bot: Bot) -> None:
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )
-    app.include_router(gates.router(bot.store, SystemClock()))
+    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
+
+
+async def _head_of(github: GitHub, thread: Thread) -> str:
+    """The head of a pull request now; empty where GitHub does not show it."""
+    try:
+        client = github.repository(thread.installation_id, repository_of(thread))
+        return (await client.pull_request(thread.number)).head_sha
+    except (NotFound, Forbidden, Transient):
+        return ""
 
 
 def performers(github: GitHub, marker: Marker, identities: Identities, targets: HookTargets) -> Mapping[str, Performer]:

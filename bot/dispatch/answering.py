@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from functools import partial
 from typing import Any
 
+from bot.dispatch import shown
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.commands import Command, key_values
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Occasion
 from bot.dispatch.replies import Prepare, Replies
-from bot.errors import UserError
+from bot.errors import Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.role import Role
-from bot.model.state import OutboxState
-from bot.model.thread import Account
+from bot.model.thread import Account, Comment
 from bot.publish import inline_code, note_body, say_gate
-from bot.publish.gate_comment import slot_of
-from bot.store import Session, gates, outbox, threads
+from bot.store import Session, gates, threads
 from bot.store.answering import Answering, answer, became
 from bot.store.gates import Asked as Gated
 from bot.store.tables import Thread
@@ -62,13 +61,21 @@ def person(account: Account, role: Role | None) -> Person | None:
 
 
 async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act:
-    """Read the head that an answer is held against; then find the gate, decide, and record, in one transaction."""
-    event = acceptance.event
-    head = await head_of(client, event.issue.number) if event.issue.is_pull_request else None
+    """Read what an answer is held against; then find the gate, decide, and record, in one transaction."""
+    event, present = acceptance.event, dict[shown.Place, Comment | None]()
+    head: str | None = "" if event.issue.is_pull_request else None
+    try:
+        if event.issue.is_pull_request:
+            head = await head_of(client, event.issue.number)
+        places = await replies.store.read(partial(_places, asked, acceptance))
+        present.update(await shown.read(client, places))
+    except Transient:
+        if shown.patient(acceptance.delivery, acceptance.now):
+            raise
 
     def act(session: Session, thread: Thread) -> None:
         try:
-            void = _answer(replies, session, thread, asked, acceptance, head)
+            void = _answer(replies, session, thread, asked, acceptance, head, present)
         except UserError as error:
             react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
@@ -80,8 +87,27 @@ async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, clien
     return act
 
 
+def _places(asked: Asked, acceptance: Acceptance, session: Session) -> list[shown.Place]:
+    """Where the gate that is meant stands; nowhere where none is."""
+    event = acceptance.event
+    thread = threads.find(session, event.repository.id, event.issue.number)
+    if thread is None:
+        return []
+    try:
+        found, _ = _meant(session, thread, asked.command, acceptance.handle)
+    except UserError:
+        return []
+    return shown.places_of(session, found)
+
+
 def _answer(
-    replies: Replies, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, head: str | None
+    replies: Replies,
+    session: Session,
+    thread: Thread,
+    asked: Asked,
+    acceptance: Acceptance,
+    head: str | None,
+    present: shown.Present,
 ) -> bool:
     """Whether the answer was void. Raises `UserError` for one that does not count."""
     sender = acceptance.event.sender
@@ -90,9 +116,11 @@ def _answer(
         raise UserError("not_allowed", f"{inline_code(sender.login)} is no person, and only people answer")
     found, text = _meant(session, thread, asked.command, acceptance.handle)
     given = _given(asked.command.name, found, text, acceptance.handle)
-    altered = _altered(session, found, acceptance.event.at)
+    stood = shown.held(session, replies.marker, thread, found, present, acceptance.event.at)
+    stood.mend(session)
+    by = Answering(who, "command", head, stood.altered, stood.unshown)
     try:
-        counts = answer(session, found, given, Answering(who, "command", head, altered), acceptance.now)
+        counts = answer(session, found, given, by, acceptance.now)
     except UserError as error:
         if error.code == "gate_moved" and head:
             show_head(session, replies.speaker, found, head)
@@ -109,13 +137,15 @@ def _meant(session: Session, thread: Thread, command: Command, handle: str) -> t
     found = gates.open_in(session, thread.id)
     if (name := command.params.get("gate")) is not None:
         named = [one for one in found if one.name.casefold() == name.casefold()]
+        named = named or [one for one in found if one.is_called(name)]
         if len(named) == 1:
             return named[0], command.text
         if not named:
             raise _not_open(session, thread, name, found, handle)
         return _only(named, handle), command.text
     first, rest = (*command.text.split(maxsplit=1), "", "")[:2]
-    named = [one for one in found if one.attempt.step.casefold() == first.casefold()]
+    called = first.casefold()
+    named = [one for one in found if called in (one.attempt.step.casefold(), one.name.partition(".")[2].casefold())]
     if command.name == "answer":
         # `approve` may be what an option is called too: then it is the step where an option follows
         named = [one for one in named if not _is_option(one, first) or _is_option(one, rest)]
@@ -172,19 +202,6 @@ def _ways(found: Gated, handle: str) -> str:
     if asked.get("text"):
         ways.append(inline_code(f"{handle} answer {found.name} <your words>"))
     return f"Answer with {' or '.join(ways)}." if ways else ""
-
-
-def _altered(session: Session, found: Gated, said_at: datetime) -> str:
-    """Who had changed the gate's text when something was said, where it did not stand again by then."""
-    gate = found.gate
-    if not gate.altered_by:
-        return ""
-    row = outbox.find(session, slot_of(session, found))
-    stands = row is not None and row.state is OutboxState.POSTED and row.posted_at is not None
-    # GitHub's times are whole seconds
-    if stands and row is not None and row.posted_at is not None and said_at >= row.posted_at.replace(microsecond=0):
-        return ""
-    return gate.altered_by
 
 
 def _first_line(one: Gated) -> str:

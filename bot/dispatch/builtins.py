@@ -11,7 +11,7 @@ from bot.model.role import Role
 _LINK = r"<?(?P<link>https?://[^\s<>]+)>?"
 _COMMENT_LINK = r"<?(?P<link>https?://[^\s<>]+#(?:issuecomment-|discussion_r|pullrequestreview-)\d+)>?"
 _RUN = r"(?P<run>r[1-9]\d{0,8})"
-_GATE = r"(?P<gate>r[1-9]\d{0,8}\.[A-Za-z][\w-]*)"
+_GATE = r"(?P<gate>r[1-9]\d{0,8}(?:\.[A-Za-z][\w-]*)+)"
 #: nothing, a gate by its whole name, or words (a gate's step among them): what is asked decides about those
 _ANSWER = ("", rf"\s+{_GATE}(?:\s+(?P<text>\S.*))?", r"\s+(?P<text>\S.*)")
 _STEP = r"`?(?P<from>[a-z][a-z0-9_]*)`?"

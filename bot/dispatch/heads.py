@@ -10,7 +10,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.publish import Speaker, say_gate
 from bot.store import Session, gates, threads
-from bot.store.answering import moved_words
+from bot.store.answering import show
 from bot.store.gates import Asked
 from bot.store.tables import Thread
 
@@ -45,9 +45,8 @@ async def hear_head(occasion: Occasion) -> Heard | None:
 
 def show_head(session: Session, speaker: Speaker, asked: Asked, head: str) -> None:
     """An open gate is about another commit from now on, and says so."""
-    gate = asked.gate
-    gate.note, gate.head_sha = moved_words(str(gate.head_sha), head), head
-    session.add(gate)
+    show(asked.gate, head)
+    session.add(asked.gate)
     session.flush()
     say_gate(session, speaker, asked)
 

@@ -17,7 +17,8 @@ from bot.workflows import Configuration
 
 #: Gives what writes into a new run whatever an earlier one came to before a step; see `engine.takeover.take_over`.
 TakeOver = Callable[
-    [RunRows, Sequence[Value], Configuration, Configuration, str, str | None], Callable[[Session, Run], None]
+    [RunRows, Sequence[Value], Configuration, Configuration, str, str | None, int | None],
+    Callable[[Session, Run], None],
 ]
 
 
@@ -27,6 +28,7 @@ class Replies:
     def __init__(self, parts: Parts, take_over: TakeOver) -> None:
         self.speaker: Speaker = parts.speaker
         self.store, self.memo, self.github = parts.store, parts.memo, parts.github
+        self.marker = parts.marker
         self.take_over = take_over
 
     def refusal(self, asked: Asked, acceptance: Acceptance, error: UserError) -> Act:

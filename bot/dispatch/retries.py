@@ -125,7 +125,8 @@ def _again(
     if step is not None:
         if before is None:
             raise UserError("retry_refused", f"the configuration of {name} cannot be read any more", "leave out `from`")
-        take_over = replies.take_over(rows, runs.every_value(session, run.id), before, usable, step.lower(), head)
+        values, actor_id = runs.every_value(session, run.id), acceptance.event.sender.id
+        take_over = replies.take_over(rows, values, before, usable, step.lower(), head, actor_id)
     was = before.workflow_for(run.workflow) if before is not None else None
     signed = inputs.sign(workflow, words(first, was))
     if take_over is not None and not signed.violations and dict(signed.inputs) != first.inputs:

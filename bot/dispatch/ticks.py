@@ -8,14 +8,16 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from bot.dispatch import shown
 from bot.dispatch.answering import person
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Heard, Occasion, Postponed
-from bot.errors import UserError
+from bot.errors import Transient, UserError
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.state import GateState, OutboxState
+from bot.model.thread import Comment
 from bot.publish import Marker, Standing, bound_to, inline_code, plainly, say_gate, standing, ticked
 from bot.publish.marker import shown_digest, strip
 from bot.store import Session, gates, outbox, threads
@@ -65,16 +67,38 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
     change = _change(event, parts.marker, found)
     if change.stands:
         return None
-    who, may_command = await _who(occasion)
-    gate = found.asked.gate if found.asked is not None else None
-    head = None
-    if gate is not None and gate.head_sha is not None and gate.state is GateState.OPEN and len(change.ticks) == 1:
-        head = await head_of(occasion.client, event.issue.number)
+    who: Person | None = None
+    head: str | None = ""
+    may_command, present = False, dict[shown.Place, Comment | None]()
+    try:
+        who, may_command = await _who(occasion)
+        head = await _head(occasion, found, change)
+        present.update(await _others(occasion, found, change))
+    except Transient:
+        # whatever GitHub keeps to itself, the text is put back, and a tick that cannot be looked at does not count
+        if shown.patient(occasion.delivery, parts.clock.now()):
+            raise
 
     def act(session: Session, thread: Thread) -> None:
-        _Undoing(occasion, session, change, who, may_command, head).act()
+        _Undoing(occasion, session, change, who, may_command, head, present).act()
 
     return Heard("a comment of ours that asks was changed", act)
+
+
+async def _head(occasion: Occasion, found: Standing, change: Change) -> str | None:
+    gate = found.asked.gate if found.asked is not None else None
+    if gate is None or gate.head_sha is None or gate.state is not GateState.OPEN or len(change.ticks) != 1:
+        return None
+    return await head_of(occasion.client, occasion.event.issue.number)
+
+
+async def _others(occasion: Occasion, found: Standing, change: Change) -> shown.Present:
+    """What stands in the other parts of the comment: they are asked as much as the one that has the box."""
+    asked = found.asked
+    if asked is None or not found.current or asked.gate.state is not GateState.OPEN or len(change.ticks) != 1:
+        return {}
+    places = await occasion.parts.store.read(lambda session: shown.places_of(session, asked))
+    return await shown.read(occasion.client, [place for place in places if place[0] != found.row.posted_id])
 
 
 def _standing(event: Event, marker: Marker, session: Session) -> Standing | None:
@@ -93,7 +117,7 @@ def _change(event: Event, marker: Marker, found: Standing) -> Change:
     return Change(
         stands=shown_digest(strip(now)) == shown_digest(found.row.body),
         ours=_ours(event, marker, found, now),
-        same=_same(found.asked, now),
+        same=_same(found, now),
         before=_ours(event, marker, found, old),
         ticks=frozenset(found.places[place] for place in places),
         only_ticked=len(places) == 1 and shown_digest(plainly(now, count)) == shown_digest(plainly(old, count)),
@@ -112,11 +136,13 @@ def _ours(event: Event, marker: Marker, found: Standing, text: str) -> bool:
     return mark is not None and mark.intact and str(mark.slot) == found.row.slot
 
 
-def _same(asked: Asked | None, text: str) -> bool:
-    """Whether a text of ours asks the same about the same commit: its last line says both."""
-    if asked is None:
+def _same(found: Standing, text: str) -> bool:
+    """Whether a text of ours asks the same about the same commit: the last line of its last part says both."""
+    if found.asked is None:
         return True
-    return bound_to(asked.gate.digest, asked.gate.head_sha) in strip(text).rpartition("\n")[2]
+    bound = bound_to(found.asked.gate.digest, found.asked.gate.head_sha)
+    # a part without that line says nothing about it: the one that has it is read besides
+    return bound not in found.row.body.rpartition("\n")[2] or bound in strip(text).rpartition("\n")[2]
 
 
 async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
@@ -129,7 +155,7 @@ async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
         case Allowed(role=role):
             return person(occasion.event.sender, role), True
         case Denied(role=role):
-            return person(occasion.event.sender, role or Role.NONE), False
+            return person(occasion.event.sender, role), False
 
 
 def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
@@ -162,9 +188,10 @@ class _Undoing:
         who: Person | None,
         may_command: bool,
         head: str | None,
+        present: shown.Present,
     ) -> None:
         self._occasion, self._session, self._change = occasion, session, change
-        self._who, self._may_command, self._head = who, may_command, head
+        self._who, self._may_command, self._head, self._present = who, may_command, head, present
         self._speaker = occasion.parts.speaker
 
     def act(self) -> None:
@@ -183,7 +210,7 @@ class _Undoing:
             if change.ticks:
                 self._tell(asked, f"the tick by {self._name} was about an older commit")
         elif change.ours or (not change.before and change.only_ticked):
-            self._ticked(asked)
+            self._ticked(found, asked)
         else:
             asked.gate.altered_by = event.sender.login
             self._session.add(asked.gate)
@@ -202,19 +229,25 @@ class _Undoing:
         if labels:
             self._tell(asked, f"the tick by {self._name} came late: {became(asked)}")
 
-    def _ticked(self, asked: Asked) -> None:
+    def _ticked(self, found: Standing, asked: Asked) -> None:
         """One box is an answer."""
-        change = self._change
-        if not change.ticks or self._who is None:
+        change, session = self._change, self._session
+        if not change.ticks:
+            return
+        if self._who is None:
+            self._tell(asked, f"the tick by {self._name} does not count: GitHub does not tell the role of {self._name}")
             return
         if len(change.ticks) > 1:
             self._tell(asked, f"{self._name} had ticked {len(change.ticks)} boxes, and one is an answer")
             return
         (place,) = change.ticks
         altered = "" if change.ours else asked.gate.altered_by or "somebody"
-        by = Answering(self._who, "tick", self._head, altered)
+        parts, event = self._occasion.parts, self._occasion.event
+        stood = shown.held(session, parts.marker, asked.thread, asked, self._present, event.at, but=found.row.id)
+        stood.mend(session)
+        by = Answering(self._who, "tick", self._head, altered or stood.altered, stood.unshown)
         try:
-            answer(self._session, asked, self._given(asked, place), by, self._occasion.parts.clock.now())
+            answer(session, asked, self._given(asked, place), by, self._occasion.parts.clock.now())
         except UserError as error:
             if error.code == "gate_moved" and self._head:
                 show_head(self._session, self._speaker, asked, self._head)
@@ -229,14 +262,21 @@ class _Undoing:
     def _tell(self, asked: Asked, note: str) -> None:
         """Why it did not count, below the question; strangers get no word."""
         who = self._who
-        if who is None:
-            return
-        if not self._may_command and barred(asked.gate.who, who, gates.requesters(self._session, asked)):
-            return
+        if not self._named(asked):
+            if who is None:
+                return
+            if not self._may_command and barred(asked.gate.who, who, gates.requesters(self._session, asked)):
+                return
         asked.gate.note = note
         self._session.add(asked.gate)
         self._session.flush()
         say_gate(self._session, self._speaker, asked)
+
+    def _named(self, asked: Asked) -> bool:
+        """Whether it is a person whom the gate asks for by name, whatever their role."""
+        sender = self._occasion.event.sender
+        logins = {str(login).casefold() for login in asked.gate.who.get("logins") or ()}
+        return sender.type == "User" and sender.login.casefold() in logins
 
 
 def _is(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

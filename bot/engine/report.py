@@ -26,7 +26,7 @@ from bot.publish import (
     say_reminder,
 )
 from bot.store import Session, outbox, snapshots, spoken
-from bot.store.gates import ASKED, Asked
+from bot.store.gates import ASKED, asked_in
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Gate
 from bot.workflows import BotFile, Step
@@ -132,11 +132,11 @@ class Reporter:
             mentions = [*_mentions(rows, bot), *named]
             gate.options = {**gate.options, "handle": handle, "mentions": mentions, "run_url": _footer(rows, None).url}
             session.add(gate)
-        say_gate(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
+        say_gate(session, self._speaker, asked_in(rows, gate))
 
     def remind(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate) -> None:
         """Remind people once of what they are asked."""
-        say_reminder(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
+        say_reminder(session, self._speaker, asked_in(rows, gate))
 
     def intend(
         self,
@@ -201,7 +201,7 @@ class Reporter:
         for gate in rows.gates:
             attempt = attempts[gate.attempt_id]
             if gate.state is GateState.CANCELLED and gate.kind in ASKED and attempt.taken_from is None:
-                say_gate(session, self._speaker, Asked(gate, attempt, rows.run, rows.dispatch, rows.thread))
+                say_gate(session, self._speaker, asked_in(rows, gate))
 
     def _end(self, session: Session, rows: RunRows, body: str, purpose: str, bot: BotFile) -> None:
         self._speaker.comment(

@@ -9,9 +9,9 @@ from bot.model.state import AttemptState, GateState, RunState
 from bot.publish import StepState
 from bot.publish.footer import duration
 from bot.publish.status import Mark
-from bot.store.gates import ASKED
+from bot.store.gates import ASKED, asked_in
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Gate
+from bot.store.tables import Attempt
 from bot.workflows import Workflow
 
 _ENDS: dict[RunState, str] = {
@@ -41,7 +41,9 @@ def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
         return _ENDS[run.state]
     if run.state is RunState.QUEUED and run.started_at is None:
         return f"queued, {before} before it" if before else "queued"
-    asks = sorted({_name(rows, gate) for gate in rows.gates if gate.state is GateState.OPEN and gate.kind in ASKED})
+    asks = sorted(
+        {asked_in(rows, gate).name for gate in rows.gates if gate.state is GateState.OPEN and gate.kind in ASKED}
+    )
     if asks:
         return f"waits for an answer to {', '.join(asks)}"
     events = [str(gate.options.get("event")) for gate in rows.gates if gate.state is GateState.OPEN]
@@ -56,11 +58,6 @@ def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
 def _minutes(passed: timedelta) -> str:
     """Whole minutes: what changes every second would be edited every time anybody looks."""
     return duration(60 * max(1, int(passed.total_seconds() // 60)))
-
-
-def _name(rows: RunRows, gate: Gate) -> str:
-    attempt = next(one for one in rows.attempts if one.id == gate.attempt_id)
-    return f"r{rows.run.number}.{attempt.step}"
 
 
 def step_states(rows: RunRows, workflow: Workflow) -> list[StepState]:

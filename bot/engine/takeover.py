@@ -54,12 +54,14 @@ def take_over(
     now: Configuration,
     step: str,
     head: str | None = None,
+    actor_id: int | None = None,
 ) -> Callable[[Session, Run], None]:
     """What writes into a new run whatever the run of `rows` came to before `step`; `values` are all that it wrote.
 
     `before` is the configuration that it ran with, `now` the one that the new run has; `head` is the head of the pull
-    request now. Raises `UserError` `retry_refused` where the step is none of the workflow's own row, was never come to,
-    where what ran before it is another step now, or where an answer before it was bound to another head.
+    request now, `actor_id` whoever asks for the new run. Raises `UserError` `retry_refused` where the step is none of
+    the workflow's own row, was never come to, where what ran before it is another step now, where an answer before it
+    was bound to another head, or is that of whoever asks although the gate has `not_requester`.
     """
     old, new = before.workflow_for(rows.run.workflow), now.workflow_for(rows.run.workflow)
     name = f"r{rows.run.number}"
@@ -73,7 +75,7 @@ def take_over(
         hint = f"it came to {came}" if came else f"`retry {name}` begins it anew"
         raise UserError("retry_refused", f"{name} never came to `{step}`, so nothing before it is known", hint)
     _unchanged(tree.root, attempts, (old, before.workflow_for), (new, now.workflow_for), step, name)
-    _bound(rows, attempts, head, name)
+    _bound(rows, attempts, head, actor_id, name)
     return Takeover(rows, values, attempts, new, now.workflow_for).write
 
 
@@ -124,12 +126,17 @@ def _unchanged(
         raise UserError("retry_refused", f"the steps before `{step}` stand in another order", hint)
 
 
-def _bound(rows: RunRows, attempts: Sequence[Attempt], head: str | None, name: str) -> None:
-    """Nobody's answer holds for another head than the one it was given at."""
+def _bound(rows: RunRows, attempts: Sequence[Attempt], head: str | None, actor_id: int | None, name: str) -> None:
+    """Nobody's answer holds for another head than the one it was given at, nor for a run that they must not approve."""
     for one in attempts:
         _, inside = _below(rows, [one])
         for gate in rows.gates:
-            if gate.attempt_id in inside and gate.state is GateState.ANSWERED and gate.head_sha not in (None, head):
+            if gate.attempt_id not in inside or gate.state is not GateState.ANSWERED:
+                continue
+            if gate.who.get("not_requester") and actor_id is not None and (gate.answer or {}).get("by_id") == actor_id:
+                message = f"the answer in `{one.step}` is yours, and whoever asks may not answer it (`not_requester`)"
+                raise UserError("retry_refused", message, f"`retry {name} from {one.step}` asks again")
+            if gate.head_sha not in (None, head):
                 message = (
                     f"the answer in `{one.step}` was given at head {str(gate.head_sha)[:7]}, which is not the head now"
                 )

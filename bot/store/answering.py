@@ -23,18 +23,29 @@ OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What whoever answers over the API has read: the gate's digest and head, None for what they do not say."""
+
+    digest: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answering:
     """Who answers, how, and on what. `person` is None for the operator.
 
     `head` is the commit that the pull request points at now: None where nobody has looked, as of an issue, empty where
     GitHub does not show it. `altered` says who had changed the text that the answer was given on; empty where it stood
-    as it was said.
+    as it was said. `unshown` says why what stood there is not what is asked now. `seen` is what the answer itself says
+    that it is about.
     """
 
     person: Person | None
     channel: Literal["tick", "command", "api"]
     head: str | None = None
     altered: str = ""
+    unshown: str = ""
+    seen: Seen | None = None
 
 
 def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answering, now: datetime) -> bool:
@@ -42,7 +53,8 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
 
     Look and record are one transaction: of two answers at once the second sees the first. Raises `UserError`:
     `gate_settled` (answered, void, or out of time), `not_allowed`, `gate_answer` (it is none), `gate_unread`,
-    `gate_moved` (the head is another than the one shown; nothing is changed).
+    `gate_moved` (the head is another than the one shown), `gate_unshown` (the question stood there otherwise). Nothing
+    is changed then.
     """
     gate = asked.gate
     if gate.state is not GateState.OPEN:
@@ -59,9 +71,13 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
         raise UserError("gate_unread", "the head cannot be read, and an answer is bound to it", "Answer again later.")
     if moved(gate, kept, by.head):
         raise UserError("gate_moved", moved_words(str(gate.head_sha), str(by.head)), "Look again, and answer again.")
+    if by.seen is not None:
+        _hold(asked, kept, by.seen)
     if by.altered:
         gates.void(session, gate, f"its text had been changed by `{by.altered}` when it was answered")
         return False
+    if by.unshown and not is_no(gate, kept):
+        raise UserError("gate_unshown", by.unshown, "Look again, and answer again.")
     name = OPERATOR if by.person is None else by.person.login
     record = {**kept, "by": name, "channel": by.channel, "at": now.isoformat()}
     if by.person is not None:
@@ -70,11 +86,35 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
     return True
 
 
-def binds(gate: Gate, kept: Mapping[str, Any]) -> bool:
-    """Whether an answer is bound to the head that was shown. A no stays a no, whatever is pushed."""
+def _hold(asked: Asked, kept: Mapping[str, Any], seen: Seen) -> None:
+    """Raises `gate_moved` for an answer about something else than what is asked now, or not known to be about it."""
+    gate = asked.gate
+    if seen.digest is not None and seen.digest != gate.digest:
+        raise UserError("gate_moved", f"`{asked.name}` asks something else now", "Look again, and answer again.")
+    if seen.head is not None and seen.head != (gate.head_sha or ""):
+        message = moved_words(seen.head, gate.head_sha) if gate.head_sha else f"`{asked.name}` is about no head"
+        raise UserError("gate_moved", message, "Look again, and answer again.")
+    if seen.head is None and gate.options.get("moved") and binds(gate, kept):
+        message = f"the head has moved to {str(gate.head_sha)[:7]} since it was asked"
+        raise UserError("gate_moved", message, "Look again, and answer with the `head_sha` that you see.")
+
+
+def show(gate: Gate, head: str) -> None:
+    """An open gate is about another head from now on. Who read it before has not seen that one: it is marked so."""
+    gate.note, gate.head_sha = moved_words(str(gate.head_sha), head), head
+    gate.options = {**gate.options, "moved": True}
+
+
+def is_no(gate: Gate, kept: Mapping[str, Any]) -> bool:
+    """Whether an answer lets nothing happen. A no stays a no, whatever is pushed."""
     label = kept.get("answer")
     leads = (gate.options.get("options") or {}).get(label)
-    return gate.head_sha is not None and leads != END and not (label == REJECT and leads is None)
+    return bool(leads == END or (label == REJECT and leads is None))
+
+
+def binds(gate: Gate, kept: Mapping[str, Any]) -> bool:
+    """Whether an answer is bound to the head that was shown."""
+    return gate.head_sha is not None and not is_no(gate, kept)
 
 
 def moved(gate: Gate, kept: Mapping[str, Any], head: str | None) -> bool:

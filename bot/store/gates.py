@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session, col, or_, select
 
 from bot.model.state import GateState, follow
 from bot.store import runs
-from bot.store.tables import Attempt, Dispatch, Gate, Outbox, Run, Thread
+from bot.store.runs import RunRows
+from bot.store.tables import Attempt, Dispatch, Frame, Gate, Outbox, Run, Thread
 
 #: kinds that people answer; the others wait for an event, a time, or for what was posted
 ASKED = ("answer", "approval")
@@ -18,17 +21,26 @@ ASKED = ("answer", "approval")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A gate with what is around it. People call it by `name`, as `r1.approve`."""
+    """A gate with what is around it. People call it by `name`, as `r1.approve`.
+
+    `within` are the `uses` steps that its step stands in, the outermost first: a workflow that is used twice asks twice
+    at once, as `r1.left.approve` and `r1.right.approve`. Ids are unique within one workflow, so no more is needed.
+    """
 
     gate: Gate
     attempt: Attempt
     run: Run
     dispatch: Dispatch
     thread: Thread
+    within: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"r{self.run.number}.{self.attempt.step}"
+        return ".".join((f"r{self.run.number}", *self.within, self.attempt.step))
+
+    def is_called(self, name: str) -> bool:
+        """Whether people may mean it by a name: its own, or without what it stands in."""
+        return name.casefold() in (self.name.casefold(), f"r{self.run.number}.{self.attempt.step}".casefold())
 
 
 def get(session: Session, gate_id: str) -> Asked | None:
@@ -54,12 +66,13 @@ def open_in(session: Session, thread_id: str) -> list[Asked]:
 
 def called(session: Session, thread_id: str, name: str) -> Asked | None:
     """The newest gate that people of the thread call so (`r5.approve`), open or not."""
-    number, _, step = name.partition(".")
+    number, _, rest = name.partition(".")
+    step = rest.rpartition(".")[2]
     if not number[1:].isdigit():
         return None
     where = (Run.thread_id == thread_id, Run.number == int(number[1:]), col(Attempt.step).ilike(step, escape="\\"))
     found = _found(session, col(Gate.kind).in_(ASKED), *where)
-    return next((one for one in found if one.attempt.step.casefold() == step.casefold()), None)
+    return next((one for one in found if one.is_called(name)), None)
 
 
 def of_run(session: Session, run_id: str) -> list[Asked]:
@@ -129,7 +142,28 @@ def _found(session: Session, *where: Any, limit: int | None = None) -> list[Aske
         .order_by(col(Gate.id).desc())
         .limit(limit)
     )
-    return [Asked(*row, session.get_one(Thread, row[2].thread_id)) for row in session.exec(query).all()]
+    return [
+        Asked(*row, session.get_one(Thread, row[2].thread_id), _within(partial(session.get_one, Frame), row[1]))
+        for row in session.exec(query).all()
+    ]
+
+
+def asked_in(rows: RunRows, gate: Gate) -> Asked:
+    """A gate of a run whose rows have been read, with what is around it there."""
+    attempt = next(one for one in rows.attempts if one.id == gate.attempt_id)
+    frames = {one.id: one for one in rows.frames}
+    return Asked(gate, attempt, rows.run, rows.dispatch, rows.thread, _within(frames.__getitem__, attempt))
+
+
+def _within(frame_of: Callable[[str], Frame], attempt: Attempt) -> tuple[str, ...]:
+    found: list[str] = []
+    frame_id: str | None = attempt.frame_id
+    while frame_id is not None:
+        frame = frame_of(frame_id)
+        if frame.workflow is not None and frame.step is not None:
+            found.append(frame.step)
+        frame_id = frame.parent_id
+    return tuple(reversed(found))
 
 
 def settle(session: Session, gate: Gate, answer: dict[str, Any]) -> None:

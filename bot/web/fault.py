@@ -87,12 +87,12 @@ _TOLD = {
     403: "Not to be answered this way, or not from there",
     404: "There is none of that id",
     408: "The body did not arrive in time",
-    409: "It was answered before, or is not waited for any more",
+    409: "It was answered before, is not waited for any more, or asks about something else now",
     413: f"The body is larger than {BODY_MAX} bytes",
     415: "The body is not declared as application/json",
     421: "Without a password only a loopback Host is served",
     422: "It is not what is taken",
-    503: "The database refuses; nothing was done",
+    503: "The database refuses, or GitHub does not show what an answer is bound to; nothing was done",
 }
 
 

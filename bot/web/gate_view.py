@@ -61,6 +61,8 @@ class GateView(BaseModel):
     requester: str = Field(description="login of whoever asked for the run")
     question: str
     show: str = Field(description="what it is about, Markdown")
+    digest: str = Field(description="of what is asked; send it with an answer to have it held against what you read")
+    head_sha: str | None = Field(description="the commit that an answer is bound to; null: none. Send it as `digest`")
     options: list[str]
     questions: list[QuestionView]
     text: bool = Field(description="whether free text is an answer")
@@ -89,6 +91,8 @@ class GateView(BaseModel):
                 "requester": asked.dispatch.actor,
                 "question": gate.question,
                 "show": gate.options.get("show", ""),
+                "digest": gate.digest,
+                "head_sha": gate.head_sha,
                 "options": list(gate.options.get("options", {})),
                 "questions": gate.options.get("questions", []),
                 "text": bool(gate.options.get("text")),
@@ -116,16 +120,21 @@ class GatePage(BaseModel):
 
 #: bounded as a person's free text is
 _Text = Annotated[str, Field(max_length=65_536)]
+_Sha = Annotated[str, Field(max_length=64)]
 
 
 class AnswerBody(BaseModel):
-    """An answer: an option, free text, or a form's answers by question id. Text beside an option is its reason."""
+    """An answer: an option, free text, or a form's answers by question id. Text beside an option is its reason.
+
+    `digest` and `head_sha` are those of the gate that was read: where it asks something else now, nothing counts. Where
+    the head has moved since it was asked, `head_sha` is needed.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
             "examples": [
-                {"answer": "approve"},
+                {"answer": "approve", "head_sha": "4be1d02c4d1f0f6a3b9c6e1f27d98a5e0b7c3d11"},
                 {"answer": "revise", "text": "smaller, please"},
                 {"answers": {"size": 7, "kind": "b"}},
             ]
@@ -134,4 +143,6 @@ class AnswerBody(BaseModel):
 
     answer: _Text | None = None
     text: _Text | None = None
+    digest: _Sha | None = None
+    head_sha: _Sha | None = None
     answers: dict[str, _Text | int | float | bool | None] | None = Field(None, max_length=100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -13,20 +14,25 @@ from bot.errors import UserError
 from bot.model.clock import Clock
 from bot.model.state import GateState
 from bot.store import Session, Store, gates
-from bot.store.answering import OPERATOR, Answering, answer
+from bot.store.answering import OPERATOR, Answering, Seen, answer
+from bot.store.tables import Thread
 from bot.web.fault import FaultRoute, Refused, json_body, told
 from bot.web.gate_view import AnswerBody, GatePage, GateView
 
 _log = log.get("web")
 
 #: what an answer that does not count is told with
-_STATUS = {"not_allowed": 403, "gate_settled": 409}
+_STATUS = {"not_allowed": 403, "gate_settled": 409, "gate_moved": 409, "gate_unread": 503}
 #: gates of a page
 PAGE = 50
 
 
-def router(store: Store, clock: Clock) -> APIRouter:
-    """The routes. They believe everybody who reaches them (see `bot.web.access`)."""
+#: the head of a gate's pull request now, empty where GitHub does not show it
+HeadOf = Callable[[Thread], Awaitable[str]]
+
+
+def router(store: Store, clock: Clock, head_of: HeadOf) -> APIRouter:
+    """The routes. They believe everybody who reaches them (see `bot.web.access`). `head_of` asks GitHub."""
     routes = APIRouter(prefix="/api/gates", tags=["gates"], route_class=FaultRoute)
 
     @routes.get("", responses=told(403, 422))
@@ -60,7 +66,10 @@ def router(store: Store, clock: Clock) -> APIRouter:
     async def answer_gate(gate_id: str, request: Request) -> GateView:
         """Answer an open gate, once; its run goes on. Taken only where the gate says `who: {dashboard: true}`."""
         given = _read(await json_body(request))
-        answered = await store.write(lambda session: _answer(session, gate_id, given, clock.now()))
+        asked = await store.read(lambda session: _found(session, gate_id))
+        bound = asked.gate.head_sha is not None and asked.gate.state is GateState.OPEN
+        head = await head_of(asked.thread) if bound else None
+        answered = await store.write(lambda session: _answer(session, gate_id, given, head, clock.now()))
         _log.info("gate_answered", gate=gate_id, name=answered.name, by=OPERATOR)
         return GateView.of(answered)
 
@@ -85,11 +94,12 @@ def _found(session: Session, gate_id: str) -> gates.Asked:
     return asked
 
 
-def _answer(session: Session, gate_id: str, given: dict[str, Any], now: datetime) -> gates.Asked:
+def _answer(session: Session, gate_id: str, given: dict[str, Any], head: str | None, now: datetime) -> gates.Asked:
     """Look and record in one transaction: of two answers at once the second sees the first."""
     asked = _found(session, gate_id)
+    seen = Seen(given.pop("digest"), given.pop("head_sha"))
     try:
-        answer(session, asked, given, Answering(None, "api"), now)
+        answer(session, asked, given, Answering(None, "api", head, seen=seen), now)
     except UserError as error:
         raise Refused(_STATUS.get(error.code, 422), error.code, error.message, error.hint) from None
     return asked

@@ -34,7 +34,8 @@ def barred(who: Mapping[str, Any], person: Person, requesters: Collection[int]) 
         return "whoever asked for the run may not answer (`not_requester`)"
     logins = [str(login) for login in who.get("logins") or ()]
     if person.login.casefold() in {login.casefold() for login in logins}:
-        return ""
+        # whoever is named may answer with any role, but not without one: that is somebody who has left
+        return "" if person.role.at_least(Role.READ) else f"{person.login} has no access here any more"
     role = who.get("role") or ("" if logins else Role.WRITE)
     if not role:
         return f"only {_listed(logins)} may answer"

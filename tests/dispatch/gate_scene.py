@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlmodel import select
@@ -15,7 +15,8 @@ from bot.publish.gate_comment import slot_of
 from bot.store import Session, gates, outbox, runs
 from bot.store.tables import Attempt, Gate, Outbox, Run
 from tests import rows
-from tests.dispatch.scene import APP_ID, MARKER, ME, Scene, comment_payload
+from tests.dispatch.scene import APP_ID, MARKER, ME, REPO, Scene, comment_payload
+from tests.github.fake import answer
 from tests.rows import NOW, REPOSITORY
 
 #: GitHub's id of the comment that asks
@@ -68,7 +69,15 @@ def stands(scene: Scene, session: Session, gate_id: str) -> Outbox:
     row.state, row.posted_id, row.posted_at = OutboxState.POSTED, row.posted_id or COMMENT, scene.clock.now()
     session.add(row)
     session.flush()
+    on_github(scene, MARKER.sign(row.body, repository_id=REPOSITORY.id, thread=1, slot=Slot.parse(row.slot)))
     return row
+
+
+def on_github(scene: Scene, body: str, *, comment_id: int = COMMENT, at: datetime | None = None) -> None:
+    """The comment stands so on GitHub since `at`, by GitHub's clock."""
+    since = at or scene.clock.now()
+    said = comment_payload(body, ME, comment_id=comment_id, at=since, app_id=APP_ID)["comment"]
+    scene.server.on("GET", f"{REPO}/issues/comments/{comment_id}", answer(said))
 
 
 async def posted(scene: Scene, gate_id: str) -> str:
@@ -83,6 +92,7 @@ async def posted(scene: Scene, gate_id: str) -> str:
 
 async def edits(scene: Scene, person: Account, old: str, new: str, **more: Any) -> str:
     """Somebody changes the comment; the delivery's GUID."""
+    on_github(scene, new, at=more.get("at"))
     guid = await scene.deliver(
         comment_payload(new, person, author=ME, app_id=APP_ID, comment_id=COMMENT, action="edited", old=old, **more)
     )

@@ -14,7 +14,7 @@ from bot.publish import say_reminder
 from bot.store import Session, deliveries, gates, outbox, spoken
 from bot.store.tables import Gate
 from tests.dispatch.gate_scene import COMMENT, asking, edits, gate_of, posted, row_of, run_state, ticks
-from tests.dispatch.scene import APP_ID, ME, MEG, REPO, SAM, Scene, comment_payload
+from tests.dispatch.scene import APP_ID, ME, MEG, REPO, SAM, Scene, comment_payload, stamp
 from tests.github.fake import answer
 from tests.rows import ANA, NOW
 
@@ -167,7 +167,8 @@ async def test_an_approval_after_our_text_stands_again(scene: Scene) -> None:
     body = await posted(scene, gate_id)
     await edits(scene, MEG, body, body.replace("Fine?", "Lunch?"))
     await posted(scene, gate_id)
-    await scene.says(MEG, "@bot approve", comment_id=700, at=NOW)
+    later = NOW + timedelta(seconds=1)
+    await scene.says(MEG, "@bot approve", comment_id=700, at=later, created_at=stamp(later))
     assert (await gate_of(scene)).state is GateState.ANSWERED
 
 

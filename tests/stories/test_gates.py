@@ -247,6 +247,30 @@ async def test_several_gates(tmp_path: Path) -> None:
         assert "✅ Answered by `ana`" in second
 
 
+async def test_a_workflow_that_asks_twice_at_once(tmp_path: Path) -> None:
+    """Its questions are told apart by the steps that use it, and each is answered by that name."""
+    text = """version: 1
+workflows:
+  sub: {export: {from: [ok]}, steps: [{id: ok, ask: Fine?}]}
+  ship:
+    steps:
+      - id: both
+        parallel:
+          branches:
+            a: [{id: left, uses: sub}]
+            b: [{id: right, uses: sub}]
+"""
+    async with asking(tmp_path, "", text) as stage:
+        await stage.says("ana", "@bot approve r1.ok")
+        assert "- `r1.left.ok`: `Fine?`\n- `r1.right.ok`: `Fine?`" in stage.replies()[-1]
+        await stage.says("ana", "@bot approve r1.right.ok")
+        (right,) = (body for body in stage.replies() if "Asked by `r1.right.ok`." in body)
+        assert "✅ Answered by `ana`" in right
+        await stage.says("ana", "@bot answer left.ok reject")
+        (left,) = (body for body in stage.replies() if "Asked by `r1.left.ok`." in body)
+        assert "✅ Answered by `ana`" in left
+
+
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
@@ -310,6 +334,23 @@ async def test_not_the_requester(tmp_path: Path) -> None:
         assert "whoever asked for the run may not answer" in stage.replies()[-1]
         await ticks(stage, "meg", "approve")
         assert "✅ Answered by `meg`" in stage.replies()[0]
+
+
+async def test_who_approved_may_not_ask_for_what_they_approved(tmp_path: Path) -> None:
+    """A retry from behind the question would make one person both; somebody else may ask for it."""
+    flag = tmp_path / "flag"
+    steps = f"""
+      - {{id: ok, ask: Ship?, options: {{approve: build, stop: end}}, who: {{role: maintain, not_requester: true}}}}
+      - {{id: build, run: "test -e {flag} && echo SHIPPED"}}
+"""
+    async with asking(tmp_path, steps) as stage:
+        await stage.says("meg", "@bot approve")
+        flag.touch()
+        await stage.says("meg", "@bot retry r1 from build")
+        told = "Not done: the answer in `ok` is yours, and whoever asks may not answer it (`not_requester`)"
+        assert stage.replies()[-1].startswith(told)
+        await stage.says("ana", "@bot retry r1 from build")
+        assert "SHIPPED" in stage.replies()[-1]
 
 
 async def test_somebody_by_name(tmp_path: Path) -> None:
@@ -494,6 +535,9 @@ async def test_pushed_before_the_answer(tmp_path: Path) -> None:
         (asked,) = stage.replies(number)
         assert f" at head {head}</sub>" in asked
         assert f"*The head moved from {old.rpartition('at head ')[2][:7]} to {head}.*" in asked
+        # in the second of our own edit nobody has read it yet
+        changed = question(stage, number).updated_at
+        await until(lambda: stage.world.now() > changed)
         said = await stage.says("ana", "@bot approve", number)
         assert stage.reactions(said) == ["+1"]
         assert "merged" in stage.replies(number)[-1]

@@ -15,8 +15,9 @@ from sqlmodel import col, select
 
 from bot.model.outcome import Done, Wait
 from bot.model.state import GateState, RunState
-from bot.store import Store, dispatches, gates
-from bot.store.tables import Gate
+from bot.store import Session, Store, dispatches, gates
+from bot.store.answering import show
+from bot.store.tables import Gate, Thread
 from bot.web import gates as routes
 from bot.web.fault import BODY_MAX
 from tests.engine.play import Play, open_gate
@@ -40,8 +41,19 @@ FORM = f"""
 class Api:
     """The routes on a real database, a run that waits, and a clock that a test moves."""
 
-    def __init__(self, play: Play, clock: StillClock, client: httpx.AsyncClient) -> None:
+    def __init__(self, play: Play, clock: StillClock, client: httpx.AsyncClient, heads: list[str]) -> None:
         self.play, self.clock, self.client = play, clock, client
+        #: where GitHub says that the branch is, the last one counts
+        self.heads = heads
+
+    async def is_about(self, head: str) -> None:
+        """The newest gate is bound to a head."""
+        gate_id = (await self.gate()).id
+
+        def work(session: Session) -> None:
+            session.get_one(Gate, gate_id).head_sha = head
+
+        await self.play.case.store.write(work)
 
     async def gate(self) -> Gate:
         """The newest gate's row."""
@@ -70,9 +82,14 @@ async def api(store: Store, steps: str = APPROVE, **script: Any) -> AsyncIterato
     """An API and a run of `steps` that has come to its gate."""
     play = await (await Play.of(store, steps, script)).go()
     app, clock = FastAPI(), StillClock()
-    app.include_router(routes.router(store, clock))
+    heads: list[str] = []
+
+    async def head_of(thread: Thread) -> str:
+        return heads[-1]
+
+    app.include_router(routes.router(store, clock, head_of))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-        yield Api(play, clock, client)
+        yield Api(play, clock, client, heads)
 
 
 async def test_what_is_asked(store: Store) -> None:
@@ -90,6 +107,8 @@ async def test_what_is_asked(store: Store) -> None:
             "requester": "ana",
             "question": "Fine?",
             "show": "It is.",
+            "digest": gate.digest,
+            "head_sha": None,
             "options": ["approve", "reject"],
             "questions": [],
             "text": False,
@@ -168,6 +187,46 @@ async def test_the_second_of_two_answers_sees_the_first(store: Store) -> None:
         assert kept is not None
         assert kept["answer"] == given
         assert await here.refused(answer=given) == (409, "gate_settled", said["message"])
+
+
+OLD, NEW = "a" * 40, "b" * 40
+
+
+async def test_about_what_was_read(store: Store) -> None:
+    """Digest and head go back with the answer: another one of either counts for nothing."""
+    async with api(store) as here:
+        await here.is_about(OLD)
+        here.heads.append(OLD)
+        shown = (await here.client.get(f"/api/gates/{(await here.gate()).id}")).json()
+        assert shown["head_sha"] == OLD
+        moved = (409, "gate_moved")
+        assert (await here.refused(answer="approve", head_sha=NEW))[:2] == moved
+        assert (await here.refused(answer="approve", digest="0" * 64))[:2] == moved
+        told = {key: shown[key] for key in ("digest", "head_sha")}
+        assert (await here.answer(answer="approve", **told))[0] == 200
+
+
+async def test_a_head_that_moved_since_it_was_read(store: Store) -> None:
+    """Whether or not GitHub's event came: an answer that does not name the new head does not count; a no does."""
+    async with api(store) as here:
+        await here.is_about(OLD)
+        here.heads.append(NEW)
+        assert (await here.refused(answer="approve"))[:2] == (409, "gate_moved")
+        gate_id = (await here.gate()).id
+        await store.write(lambda session: show(session.get_one(Gate, gate_id), NEW))
+        told = (409, "gate_moved", "the head has moved to bbbbbbb since it was asked")
+        assert await here.refused(answer="approve") == told
+        assert (await here.refused(answer="approve", head_sha=OLD))[:2] == (409, "gate_moved")
+        assert (await here.answer(answer="approve", head_sha=NEW))[0] == 200
+
+
+async def test_a_head_that_github_does_not_show(store: Store) -> None:
+    """Nothing is bound to what nobody can see; a no is bound to nothing."""
+    async with api(store) as here:
+        await here.is_about(OLD)
+        here.heads.append("")
+        assert (await here.refused(answer="approve"))[:2] == (503, "gate_unread")
+        assert (await here.answer(answer="reject"))[0] == 200
 
 
 async def test_not_after_its_time(store: Store) -> None:
@@ -285,5 +344,5 @@ async def test_the_documentation_is_true(store: Store) -> None:
             name = response["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
             assert name == ("GateView" if status == "200" else "FaultBody")
         body = post["requestBody"]["content"]["application/json"]["schema"]
-        assert set(body["properties"]) == {"answer", "text", "answers"}
+        assert set(body["properties"]) == {"answer", "text", "answers", "digest", "head_sha"}
         assert "HTTPValidationError" not in found["components"]["schemas"]
