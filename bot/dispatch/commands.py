@@ -141,4 +141,12 @@ def is_builtin_only(text: str, handles: Collection[str]) -> bool:
     found = mentions.find(text, handles)
     if not found or text[: found[0].start].strip():
         return False
-    return all(parse(each.text, names={}, default="", table=BUILTINS).kind == "builtin" for each in found)
+    return all(_acts_alone(each.text) for each in found)
+
+
+def _acts_alone(text: str) -> bool:
+    """Whether the text of a mention is a built-in; words of an answer are somebody's, but for an option's alone."""
+    if parse(text, names={}, default="", table=BUILTINS).kind == "builtin":
+        return True
+    answer = parse(text, names={}, default="", table=BUILTINS, asked=True)
+    return answer.kind == "builtin" and len(key_values(answer.text)[1].split()) <= 1
