@@ -206,3 +206,34 @@ def test_words_of_the_requests_own_budget() -> None:
     got = parse("ship usd=2 base=dev minutes=5 please", names={"ship": {"base"}}, default="ask")
     assert (got.params, got.text) == ({"usd": "2", "base": "dev", "minutes": "5"}, "please")
     assert parse("tokens=900 why?", names={"ask": ()}, default="ask").params == {"tokens": "900"}
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("@bot answer approve", True),
+        ("@bot answer size=7 colour=red", True),
+        ("@bot approve", True),
+        ("@bot answer the question about the cache", False),
+        ("@bot reject It breaks the old format", False),
+        ("Fine. @bot answer approve", False),
+    ],
+)
+def test_an_answer_alone_is_a_command_alone(text: str, *, alone: bool) -> None:
+    """An option or a form's values say nothing to an agent; somebody's own words may."""
+    assert is_builtin_only(text, ["bot"]) == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "free"),
+    [
+        ("ship targt=unit", {"targt": "unit"}, ""),
+        ("ship target=unit tagret=all now", {"target": "unit", "tagret": "all"}, "now"),
+        ("ship a=b", {}, "a=b"),
+        ("ship now targt=unit", {}, "now targt=unit"),
+    ],
+)
+def test_a_param_close_to_a_declared_one(text: str, params: dict[str, str], free: str) -> None:
+    """It is taken for one, so that it can be told; other words with a sign in them are free text."""
+    got = parse(text, names={"ship": ("target",)}, default="ship")
+    assert (got.params, got.text) == (params, free)

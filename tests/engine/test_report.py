@@ -110,22 +110,23 @@ async def test_which_output_is_posted(
     assert [r.body for r in await case.rows("reaction")] == ["rocket"]
 
 
-async def test_an_output_is_posted_whole_fenced_and_with_its_footer(store: Store) -> None:
-    """Not only what the row holds; a command's output in a fence, of the run, in the thread's order."""
+async def test_an_output_is_read_whole_fenced_and_has_its_footer(store: Store) -> None:
+    """Not only what the row holds; a command's output in a fence, its end in sight, of the run, in the thread's order."""
     case = await told(store, text("", publish="{max_parts: 10}"))
     long = "\n".join(f"line {number}" for number in range(9_000))
-    (first, *others) = await case.play(Done(long, exit_code=0))
-    assert first.startswith("```text\nline 0\n")
-    assert "line 8999" in others[-1]
-    assert others[-1].endswith("<sub>r1 · main · 0 s</sub>")
+    (only,) = await case.play(Done(long, exit_code=0))
+    assert only.startswith("```text\nline 8960\n")
+    assert "line 8999\n```\n\n<details>" in only
+    assert "more lines before these are left out" in only
+    assert only.endswith("<sub>r1 · main · 0 s</sub>")
     rows = await case.rows()
     assert {(r.purpose, r.run_id, r.sequence) for r in rows} == {("output", case.case.run_id, 1)}
 
 
 async def test_a_long_output_ends_with_a_word(store: Store) -> None:
-    """Where the repository posts no more parts."""
-    case = await told(store, text("", publish="{max_parts: 1}"))
-    (only,) = await case.play(Done("x\n" * 60_000))
+    """Where the repository posts no more parts of a Markdown result."""
+    case = await told(store, text(", format: markdown", publish="{max_parts: 1}"))
+    (only,) = await case.play(Done("x\n\n" * 60_000))
     assert "longer than this repository posts" in only
 
 
