@@ -41,14 +41,10 @@ def sign(workflow: Workflow, words: Mapping[str, str]) -> Signed:
     params = {key: value for key, value in words.items() if key in workflow.params or not workflow.inputs}
     if not workflow.inputs:
         # other keys come from those who start runs in other ways; what people mistyped is told
-        near = [
-            (key, meant)
-            for key in params
-            if key not in workflow.params and (meant := meant_param(key, workflow.params))
-        ]
         unknown = [
             InputViolation(key, "unknown_input", f"there is no param `{key}`; did you mean `{meant}`?")
-            for key, meant in near
+            for key in params
+            if (meant := meant_param(key, workflow.params))
         ]
         return Signed({**params, **cap}, {}, (*unknown, *wrong))
     bound = bind(

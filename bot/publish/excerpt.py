@@ -1,4 +1,4 @@
-"""A program's long output as people read it: its last lines in sight, what came before folded, and how much is left out.
+"""A program's long output as people read it: its last lines in sight, what came before folded.
 
 Nobody scrolls through sixty thousand characters, and of what a program prints the end says how it went.
 """

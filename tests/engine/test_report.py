@@ -111,7 +111,7 @@ async def test_which_output_is_posted(
 
 
 async def test_an_output_is_read_whole_fenced_and_has_its_footer(store: Store) -> None:
-    """Not only what the row holds; a command's output in a fence, its end in sight, of the run, in the thread's order."""
+    """Not only what the row holds; a command's output in a fence, of the run, in the thread's order."""
     case = await told(store, text("", publish="{max_parts: 10}"))
     long = "\n".join(f"line {number}" for number in range(9_000))
     (only,) = await case.play(Done(long, exit_code=0))
