@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.dispatch import inputs
 from bot.dispatch.builtins import BUILTINS, Builtin
 from bot.dispatch.commands import Command, is_builtin_only, parse
+from tests.workflows.yaml_cases import configured
 
 NAMES = {"triage": (), "implement": ("base", "note"), "ask": ("tone",), "Fix-It": ()}
 
@@ -237,3 +239,12 @@ def test_a_param_close_to_a_declared_one(text: str, params: dict[str, str], free
     """It is taken for one, so that it can be told; other words with a sign in them are free text."""
     got = parse(text, names={"ship": ("target",)}, default="ship")
     assert (got.params, got.text) == (params, free)
+
+
+def test_a_mistyped_param_is_told() -> None:
+    """Without a signature too; a key that is close to none is no fault of the one who asked."""
+    usable = configured("version: 1\nworkflows: {ship: {params: {target: all}, steps: [{id: a, run: make}]}}\n")
+    workflow = usable.workflow_for("ship")
+    assert workflow is not None
+    told = inputs.sign(workflow, {"targt": "unit", "usd": "2", "other": "1"})
+    assert [one.message for one in told.violations] == ["there is no param `targt`; did you mean `target`?"]
