@@ -190,7 +190,12 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
-        parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings, debounce)
+        known = providers(settings)
+
+        def can_ask(model: str) -> bool:
+            return known.check(model) is None
+
+        parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings, debounce, can_ask=can_ask)
         targets = HookTargets(store, memo, secrets, tools.reach)
         done_by = {
             **performers(github, marker, identities, targets),

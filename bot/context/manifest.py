@@ -20,15 +20,11 @@ _WHY = {
     "beyond window": "older than the window",
     "below trust": "its author has no write access",
     "command": "only a command to the bot",
-    "own command": "a note of the bot's own",
-    "own index": "a note of the bot's own",
-    "own config": "a note of the bot's own",
-    "own end": "a note of the bot's own",
-    "own limit": "a note of the bot's own",
+    "own gate": "a question of the bot's own",
+    "own result": "an answer of the bot's own",
     "own finding": "a comment of a review of the bot's own",
     "own review": "a review of the bot's own",
-    "own output": "a command's output",
-    "own other": "a note of the bot's own",
+    "own output": "what a step printed",
 }
 
 
@@ -45,7 +41,7 @@ def manifest_table(manifest: Manifest) -> str:
     if left:
         folded = [_table(map(_comment, left[-_MOST_LEFT_OUT:]))]
         if len(left) > _MOST_LEFT_OUT:
-            counts = Counter(_WHY.get(record.fate, record.fate) for record in left[:-_MOST_LEFT_OUT])
+            counts = Counter(_why(record.fate) for record in left[:-_MOST_LEFT_OUT])
             folded.append(f"Before those: {_listed(f'{count} × {why}' for why, count in counts.most_common())}.")
         body = "\n\n".join(folded)
         parts.append(f"<details><summary>{_count(len(left), 'comment')} left out</summary>\n\n{body}\n\n</details>")
@@ -81,8 +77,13 @@ def _comment(record: CommentRecord) -> str:
     if record.kind != "comment":
         name += f", {record.kind.replace('_', ' ')}" + (f" at {_text(record.place)}" if record.place else "")
     seen = record.fate in _SEEN
-    fate = _FATES.get(record.fate, record.fate) if seen else f"left out: {_WHY.get(record.fate, record.fate)}"
+    fate = _FATES.get(record.fate, record.fate) if seen else f"left out: {_why(record.fate)}"
     return f"| {name} | {record.bytes:,} B | {_text(f'{fate} ({record.note})' if record.note else fate)} |"
+
+
+def _why(fate: str) -> str:
+    """A reason in words; of what the bot says by itself one word is enough."""
+    return _WHY.get(fate, "a note of the bot's own" if fate.startswith("own ") else fate)
 
 
 def _input(record: InputRecord) -> str:

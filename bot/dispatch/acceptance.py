@@ -63,6 +63,8 @@ class Acceptance:
     ceilings: Ceilings = NO_CEILINGS
     #: what is asked for, where it is more than the event's own text
     said: ReviewRequest | None = None
+    #: whether this instance can ask a model; None where nobody knows
+    can_ask: Callable[[str], bool] | None = None
 
     def slot(self, asked: Asked, purpose: str) -> Slot:
         """The slot of what is said about one request."""

@@ -10,6 +10,7 @@ from typing import Literal
 
 from bot.dispatch import mentions
 from bot.dispatch.builtins import BUILTINS, Builtin
+from bot.dispatch.inputs import meant_param
 from bot.workflows import Configuration
 from bot.workflows.workflow import REQUEST_WORDS
 
@@ -55,7 +56,8 @@ def parse(
     the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
     words are params as long as their key is declared, or sets the request's own budget; the first other word begins the
     free text. For those of `signed`,
-    which declare their inputs, every key is taken: whoever binds them says which are unknown. Never raises.
+    which declare their inputs, every key is taken: whoever binds them says which are unknown, as of one that is close
+    to a declared key. Never raises.
     """
     builtin = _builtin(text, table, asked)
     if builtin:
@@ -111,10 +113,15 @@ def key_values(text: str) -> tuple[dict[str, str], str]:
 
 
 def _params(text: str, declared: Collection[str] | None) -> tuple[dict[str, str], str]:
-    """Leading `key=value` words with declared keys (None: any), and what is left. A key's last value counts."""
+    """Leading `key=value` words with declared keys (None: any), and what is left. A key's last value counts.
+
+    A key that is close to a declared one is taken too: whoever binds it says that there is none.
+    """
     params: dict[str, str] = {}
     position = 0
-    while (found := _PARAM.match(text, position)) and (declared is None or found["key"] in declared):
+    while (found := _PARAM.match(text, position)) and (
+        declared is None or found["key"] in declared or meant_param(found["key"], declared)
+    ):
         quoted = found["double"] if found["double"] is not None else found["single"]
         plain = found["curly"] if found["curly"] is not None else found["bare"]
         params[found["key"]] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
@@ -141,4 +148,12 @@ def is_builtin_only(text: str, handles: Collection[str]) -> bool:
     found = mentions.find(text, handles)
     if not found or text[: found[0].start].strip():
         return False
-    return all(parse(each.text, names={}, default="", table=BUILTINS).kind == "builtin" for each in found)
+    return all(_acts_alone(each.text) for each in found)
+
+
+def _acts_alone(text: str) -> bool:
+    """Whether the text of a mention is a built-in; words of an answer are somebody's, but for an option's alone."""
+    if parse(text, names={}, default="", table=BUILTINS).kind == "builtin":
+        return True
+    answer = parse(text, names={}, default="", table=BUILTINS, asked=True)
+    return answer.kind == "builtin" and len(key_values(answer.text)[1].split()) <= 1

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from bot.workflows import InputViolation, Workflow, bind
 from bot.workflows.request import request_budget
 from bot.workflows.workflow import REQUEST_WORDS
+
+#: a shorter key is close to too much
+_TYPED_MIN = 3
+
+
+def meant_param(key: str, declared: Collection[str]) -> str | None:
+    """The declared name that a mistyped key is close to; None where it is none, or is one itself."""
+    if key in declared or len(key) < _TYPED_MIN:
+        return None
+    return next(iter(get_close_matches(key, declared, n=1, cutoff=0.75)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,13 @@ def sign(workflow: Workflow, words: Mapping[str, str]) -> Signed:
     words = {key: value for key, value in words.items() if key not in cap}
     params = {key: value for key, value in words.items() if key in workflow.params or not workflow.inputs}
     if not workflow.inputs:
-        return Signed({**params, **cap}, {}, wrong)
+        # other keys come from those who start runs in other ways; what people mistyped is told
+        unknown = [
+            InputViolation(key, "unknown_input", f"there is no param `{key}`; did you mean `{meant}`?")
+            for key in params
+            if (meant := meant_param(key, workflow.params))
+        ]
+        return Signed({**params, **cap}, {}, (*unknown, *wrong))
     bound = bind(
         workflow.inputs, {key: value for key, value in words.items() if key not in workflow.params}, by_comment=True
     )

@@ -90,7 +90,8 @@ class Occasion:
     def acceptance(self) -> Acceptance:
         """What the requests of this delivery have in common, as far as it is known now."""
         now, ceilings = self.parts.clock.now(), self.parts.ceilings
-        return Acceptance(self.delivery, self.event, self.identity, self._configured, now, ceilings)
+        can_ask = self.parts.can_ask
+        return Acceptance(self.delivery, self.event, self.identity, self._configured, now, ceilings, can_ask=can_ask)
 
 
 #: Hears what an event means besides its mentions; None where it means nothing. Raises `Postponed` to be asked again

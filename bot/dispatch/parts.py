@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -32,3 +33,5 @@ class Parts:
     clock: Clock
     ceilings: Ceilings = NO_CEILINGS
     debounce: timedelta = DEBOUNCE
+    #: whether this instance has what it takes to ask a model, such as a key; None where nobody knows
+    can_ask: Callable[[str], bool] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from math import inf
 
@@ -116,13 +116,13 @@ def config_body(acceptance: Acceptance) -> str:
     assert configured is not None, "`config` is asked by a mention, which reads the configuration"
     if configured.configuration is None:
         return broken_body(acceptance)
-    text = _in_force(configured.configuration, configured.commit, acceptance.ceilings)
+    text = _in_force(configured.configuration, configured.commit, acceptance)
     if configured.findings:
         text += "\n\n" + broken_body(acceptance)
     return text
 
 
-def _in_force(usable: Configuration, commit: str, ceilings: Ceilings) -> str:
+def _in_force(usable: Configuration, commit: str, acceptance: Acceptance) -> str:
     bot = usable.bot
     at = f" at {commit[:7]}" if commit else ""
     run, limits = bot.limits.per_run, bot.limits
@@ -139,9 +139,9 @@ def _in_force(usable: Configuration, commit: str, ceilings: Ceilings) -> str:
         ("one person in 24 hours", _day(limits.per_actor_day)),
         ("this repository in 24 hours", _day(limits.per_repo_day)),
         ("one thread in 24 hours", _day(limits.per_issue_day)),
-        ("ceilings of whoever runs me", _ceilings(ceilings)),
+        ("ceilings of whoever runs me", _ceilings(acceptance.ceilings)),
     ]
-    agents = [f"| {inline_code(name)} | {_runs_on(usable, name)} |" for name in usable.names()]
+    agents = [f"| {inline_code(name)} | {_runs_on(usable, name, acceptance.can_ask)} |" for name in usable.names()]
     return "\n".join(
         [
             f"**Configuration in force{at}**",
@@ -173,13 +173,15 @@ def _ceilings(ceilings: Ceilings) -> str:
     return ", ".join(filter(None, pieces)) or "none"
 
 
-def _runs_on(usable: Configuration, name: str) -> str:
+def _runs_on(usable: Configuration, name: str, can_ask: Callable[[str], bool] | None) -> str:
     agent = usable.agents.get(name)
     if agent is None or name in usable.workflows:
         return "a workflow"
     if agent.runner is not None:
         return inline_code(" ".join(agent.runner.exec))
-    return inline_code(agent.model) if agent.model else "the operator's default model"
+    if not agent.model:
+        return "the operator's default model"
+    return inline_code(agent.model) + (" (no key here)" if can_ask is not None and not can_ask(agent.model) else "")
 
 
 async def _help(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:

@@ -91,7 +91,8 @@ class Desk:
 
     def say(self, session: Session, rows: RunRows, end: End) -> None:
         configuration, steps = self._known(rows)
-        self._reporter.end(session, rows, end, steps, configuration.bot if configuration else BotFile(version=1))
+        bot = configuration.bot if configuration else BotFile(version=1)
+        self._reporter.end(session, rows, end, steps, bot, self._handle(bot))
         note_unheard(session, rows, end)
         say_late(session, self._t.speaker, rows, end, configuration)
         workflow = configuration.workflow_for(rows.run.workflow) if configuration else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from bot.engine.failing import failed_attempt, failing_body, was_refused
 from bot.engine.graph import End
 from bot.engine.trials import trial_of
 from bot.model.codec import review_links
@@ -18,7 +19,6 @@ from bot.publish import (
     Saw,
     Speaker,
     cancelled_body,
-    failure_body,
     inline_code,
     note_body,
     run_footer,
@@ -30,29 +30,8 @@ from bot.store.gates import ASKED, asked_in
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Gate
 from bot.workflows import BotFile, Step
+from bot.workflows.step import AskStep
 from bot.workflows.triggers import EVENTS, OPENED
-
-#: ends without a step's own error, in words
-_CODES: Mapping[RunState, str] = {
-    RunState.BUDGET_EXCEEDED: "budget_exceeded",
-    RunState.TIMED_OUT: "timed_out",
-    RunState.SET_ASIDE: "set_aside",
-}
-_HINTS: Mapping[str, str] = {
-    "budget_exceeded": "Raise the limit in `.github/bot.yml` (its operator's ceiling holds besides), or ask for less.",
-    "timed_out": "Raise `minutes` of the workflow's `budget` or of `limits.per_run`, or ask for less.",
-    "rework_exhausted": "Raise `rework.max_loops`, say what follows with `on_exhaust`, or ask again in other words.",
-    "loop_exhausted": "Raise `loop.max`, say what follows with `on_exhaust`, or mend what it is waiting for.",
-    "file": "Nothing was started. Attach a file that fits, or name one of the repository, and ask again.",
-    "set_aside": "The process ended each time this step ran; whoever runs the bot finds why in its log.",
-}
-#: what a required input that failed kept from happening, by the kind of its step
-_NOT_RUN: Mapping[str, str] = {
-    "agent": "the model was not called",
-    "classify": "the model was not called",
-    "run": "the command did not run",
-    "code": "the body did not run",
-}
 
 
 class Reporter:
@@ -85,8 +64,10 @@ class Reporter:
             rest="*The rest of this output is longer than this repository posts (`publish.max_parts`).*",
         )
 
-    def end(self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile) -> None:
-        """Post what a run's end leaves to say, and react."""
+    def end(
+        self, session: Session, rows: RunRows, end: End, steps: Mapping[str, Step], bot: BotFile, handle: str
+    ) -> None:
+        """Post what a run's end leaves to say, and react. `handle` is how the bot is called here."""
         self._take_back(session, rows)
         reacts = _has_subject(rows.dispatch)
         match end.state:
@@ -109,8 +90,10 @@ class Reporter:
                 )
                 self._end(session, rows, body, "cancelled", bot)
             case _:
-                self._end(session, rows, _failure(rows, end), "error", bot)
-        if reacts and end.state is not RunState.CANCELLED and bot.publish.progress != "none":
+                body = failing_body(rows, end, steps, handle, _footer(rows, failed_attempt(rows, end)))
+                self._end(session, rows, body, "error", bot)
+        broke_or_done = end.state is not RunState.CANCELLED and not was_refused(rows, end)
+        if reacts and broke_or_done and bot.publish.progress != "none":
             content = "rocket" if end.state is RunState.SUCCEEDED else "confused"
             slot = Slot(f"run/{rows.run.id}", f"reaction-{content}")
             dispatch = rows.dispatch
@@ -179,14 +162,20 @@ class Reporter:
     def _result(self, session: Session, rows: RunRows, steps: Mapping[str, Step], bot: BotFile) -> bool:
         """The newest successful step of the root frame that has an output, unless it was posted when it ended.
 
-        Whether anything stands there.
+        An answer stands in the comment that asked, and what that showed there too. Whether anything stands there.
         """
+        asked = ""
         for attempt in reversed(rows.attempts):
             step = steps.get(attempt.step)
             if attempt.frame_id != rows.root.id or attempt.state is not AttemptState.SUCCESS or step is None:
                 continue
             if step.publish is False:
                 continue
+            if isinstance(step, AskStep) and step.publish is not True:
+                asked += "\n".join(str(g.options.get("show", "")) for g in rows.gates if g.attempt_id == attempt.id)
+                continue
+            if asked and (attempt.output or "").strip() and (attempt.output or "").strip() in asked:
+                return True
             # what was taken over was posted by the run that it is taken from
             posted = attempt.taken_from is not None or outbox.find(session, _slot(rows, attempt)) is not None
             if step.publish is True and posted:
@@ -219,37 +208,6 @@ def _has_subject(dispatch: Dispatch) -> bool:
     """Whether somebody's text asked for it, which can be reacted to. Of an event the body of what was opened is."""
     name = dispatch.trigger.get("name")
     return dispatch.comment_id is not None or name not in EVENTS or name == OPENED
-
-
-def _failure(rows: RunRows, end: End) -> str:
-    # what ends a run as failed is a step of the root frame; its elements have its id too, and so may a used workflow's
-    attempt = next((a for a in reversed(rows.attempts) if a.step == end.step and a.frame_id == rows.root.id), None)
-    failed = attempt if attempt is not None and attempt.error and end.state is RunState.FAILED else None
-    route = attempt.route if attempt is not None and end.state is RunState.FAILED else {}
-    if route.get("code"):
-        # the step may have failed besides; what ends the run is that nothing more follows
-        code, message = route["code"], route.get("message", "")
-        own = attempt.error if attempt is not None else {}
-        detail = own.get("detail", "") or own.get("message", "")
-        hint = _HINTS.get(code, "")
-    elif failed is not None:
-        code, message = failed.error.get("code", "failed"), failed.error.get("message", "")
-        detail, hint = failed.error.get("detail", ""), failed.error.get("hint", "")
-    elif end.state in _CODES:
-        code, message, detail = _CODES[end.state], end.reason, ""
-        hint = _HINTS[code]
-    else:
-        code, _, message = end.reason.partition(": ")
-        detail, hint = "", end.hint or _HINTS.get(code, "")
-    return failure_body(
-        step=end.step or rows.run.workflow,
-        code=code,
-        message=message,
-        note=f"required, so {_NOT_RUN[failed.kind]}" if code == "input_failed" and failed is not None else "",
-        detail=detail,
-        hint=hint,
-        footer=_footer(rows, failed),
-    )
 
 
 def _purpose(attempt: Attempt) -> str:

@@ -12,6 +12,7 @@ from bot.publish.body import (
     inline_code,
     note_body,
     result_body,
+    stopped_body,
 )
 from bot.publish.boxes import plainly, ticked
 from bot.publish.checks import Checks
@@ -78,6 +79,7 @@ __all__ = [
     "standing",
     "status_body",
     "step_line",
+    "stopped_body",
     "ticked",
     "told_findings",
     "write",

@@ -19,6 +19,8 @@ from bot.publish.split import closing
 
 #: a result is shown as `key: value` pieces while it stays short, else as JSON in a fence
 _PIECE, _PIECES = 60, 6
+#: what a sentence ends with
+_ENDS = (".", "!", "?", "…", ":")
 #: how much of a program's last words a failure shows
 _DETAIL_LINES, _DETAIL_CHARACTERS = 30, 4_000
 
@@ -31,7 +33,7 @@ def result_body(text: str, *, result: Any = None, fenced: bool = False, footer: 
 
 def failure_body(
     *,
-    step: str,
+    name: str,
     code: str,
     message: str,
     note: str = "",
@@ -39,14 +41,22 @@ def failure_body(
     hint: str = "",
     footer: Footer | None = None,
 ) -> str:
-    """A failure that the reader can act on: which step, why (the code first), its last words, what to do."""
-    head = f"**{inline_code(step)} failed: {inline_code(code)} {one_line(message)}**"
-    return stack(f"{head} ({one_line(note)})." if note else head, _last_words(detail), hint, footer)
+    """A failure that the reader can act on: what was asked, why (the code first), its last words, what to do."""
+    head = f"**{inline_code(name)} failed: {inline_code(code)} {one_line(message)}**"
+    ended = head if one_line(message).endswith(_ENDS) else f"{head}."
+    return stack(f"{head} ({one_line(note)})." if note else ended, _last_words(detail), hint, footer)
+
+
+def stopped_body(*, name: str, by: str = "", words: str = "", footer: Footer | None = None) -> str:
+    """The end of a run to which somebody said no (`by` empty: nobody answered, which is taken for one)."""
+    why = f"{_person(by)} said no" if by else "nobody answered in time, which is taken for a no"
+    quoted = "\n".join(f"> {line}".rstrip() for line in words.strip().splitlines())
+    return stack(f"**{inline_code(name)} was stopped: {why}.**", f"{quoted}{closing(quoted)}", footer)
 
 
 def cancelled_body(*, run: int, workflow: str, by: str = "", why: str = "", footer: Footer | None = None) -> str:
     """The end of a run that was cancelled: by whom, and why where that is not plain."""
-    who = f" by {inline_code(by) if re.fullmatch(r'[A-Za-z0-9_-]+', by) else one_line(by)}" if by else ""
+    who = f" by {_person(by)}" if by else ""
     return stack(f"r{run} {inline_code(workflow)} was cancelled{who}.", why, footer)
 
 
@@ -132,6 +142,11 @@ def _last_words(detail: str) -> str:
 def one_line(text: str) -> str:
     """One line that does not end the bold it stands in."""
     return " ".join(text.replace("**", "").split())
+
+
+def _person(by: str) -> str:
+    """A login as code, so that nobody is called; other words as they are."""
+    return inline_code(by) if re.fullmatch(r"[A-Za-z0-9_-]+", by) else one_line(by)
 
 
 def _cell(text: str) -> str:

@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from bot.model.fence import fence
 from bot.publish.body import result_body
 from bot.publish.clean import clean, whole
+from bot.publish.excerpt import excerpt, is_long
 from bot.publish.markdown import TooComplex
 from bot.publish.marker import ROOM
 from bot.publish.policy import Policy, Sink
@@ -91,6 +92,9 @@ def compose(draft: Draft, redactor: Redactor, *, characters: int = CHARACTERS) -
     text, cut = shorten(draft.text, draft.max_parts * characters, redactor)
     if not clean(text).strip():
         return ()
+    if draft.output and draft.fenced and is_long(draft.text):
+        text, cut = excerpt(draft.text, redactor), False
+        draft = replace(draft, fenced=False, max_parts=1)
     policy = Policy(redactor, mentions=draft.mentions, every_mention=draft.every_mention, closes=draft.closes)
     # before it is laid out, which breaks lines elsewhere
     result, footer = redacted(json.loads(draft.result or "null"), redactor), draft.footer or None

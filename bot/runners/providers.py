@@ -102,7 +102,7 @@ class Providers:
             return Failed(
                 "model_unavailable",
                 "no model is set, and no provider has a key to take a default from",
-                "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `BOT_DEFAULT_MODEL`, or give the agent a `model`",
+                "Set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `BOT_DEFAULT_MODEL`, or give the agent a `model`.",
             )
         model = ModelName.parse(text)
         if model.provider not in PROVIDERS or not model.name:
@@ -121,7 +121,7 @@ class Providers:
             setting, usable = "OPENAI_API_KEY", bool(self.openai_key or self.openai_is_foreign)
         if model.provider != "demo" and not usable:
             message = f"`{text}` cannot be asked: this instance has no key for it"
-            return Failed("model_unavailable", message, f"the operator sets `{setting}`", model=text)
+            return Failed("model_unavailable", message, f"Whoever runs the bot sets `{setting}`.", model=text)
         return None
 
     def scrub(self, text: str) -> str:

@@ -37,13 +37,15 @@ async def perform_run(
     elif done.timed_out:
         reason, code = f"it did not end within {timeout:g} s", "timeout"
     elif done.exit_code != 0:
-        reason, code = f"the command exited with {done.exit_code}", "command_failed"
+        how = "did not end" if done.exit_code is None else f"ended with exit code {done.exit_code}"
+        reason, code = f"its command {how}", "command_failed"
     else:
         return Done(output=done.stdout, exit_code=0, stdout=done.stdout, stderr=done.stderr)
     return Failed(
         code,
         reason,
-        f"Mend the command in `{where}`." if where else "",
+        # a command that says no with its exit code may well be right; whoever tells it says how to go on
+        f"Mend the command in `{where}`." if where and code != "command_failed" else "",
         output=done.stdout,
         exit_code=done.exit_code,
         stdout=done.stdout,

@@ -16,11 +16,12 @@ from bot.workflows.document import Document, Path, Spot
 from bot.workflows.each import Each
 from bot.workflows.evidence import Export
 from bot.workflows.findings import Findings, nearest
+from bot.workflows.look_alike import look_alike
 from bot.workflows.mark import Mark
 from bot.workflows.node import Node, Place
 from bot.workflows.result import Result
 from bot.workflows.schema_files import compile_file
-from bot.workflows.slots import Slot
+from bot.workflows.slots import RULES, Slot
 from bot.workflows.template import Fault, Template, Token
 
 V = TypeVar("V")
@@ -161,6 +162,10 @@ class Binding:
             if self._findings.full:
                 break
             self._findings.error(place(fault.offset), fault.code, fault.message, fault.hint)
+        like = look_alike(text) if RULES[slot].namespaces else None
+        if like is not None and not self._findings.full:
+            message = f"`{like.written}` is no template, it stays as it is written"
+            self._findings.warning(place(like.offset), "template_like", message, f"write `${{{{ {like.path} }}}}`")
 
     def _condition(self, node: Node, text: str, at: Path, within: Place) -> None:
         faults: list[Fault] = []

@@ -99,6 +99,8 @@ class _Checks:
                 self._steps.take(use)
             case "item":
                 self._item(use)
+            case "trigger" if use.form == "token" and use.path == ("trigger", "text"):
+                self._text(use)
             case "artifacts" if len(use.path) > 1:
                 self._artifact(use)
             case "resources" if len(use.path) > 1 and use.form == "token":
@@ -107,6 +109,14 @@ class _Checks:
                 self._steps.declared(use, self._step, use.path[1:])
             case _ if use.form == "condition":
                 self._name(use)
+
+    def _text(self, use: Reading) -> None:
+        """Who mentions the bot may write words; an event brings none, or what it opened may have no text."""
+        events = self._workflow.on.events
+        if events and not use.has_default:
+            message = f"`trigger.text` has no value where `{events[0]}` starts this without a text"
+            hint = 'give it a default: `${{ trigger.text ?? "…" }}`'
+            self._noted.add(use, use.name, "trigger_text", message, hint, error=False)
 
     def _param(self, use: Reading) -> None:
         known = self._workflow.params

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
+from bot.workflows.agent import LeastRole
 from bot.workflows.bot_file import BotFile
 from bot.workflows.document import Document, Path
 from bot.workflows.findings import FINDINGS_MAX, Findings, listing, meant, nearest
@@ -16,6 +17,7 @@ from bot.workflows.modifiers import KINDS, taken_by, takers
 from bot.workflows.node import Node, describe
 from bot.workflows.step import STEP_TYPES, BaseStep, kinds_of
 from bot.workflows.step_inputs import INPUT_TYPES, input_kinds
+from bot.workflows.triggers import Schedule
 
 N = TypeVar("N", bound=Node)
 
@@ -50,6 +52,9 @@ _OF_FILES = {
     "env": "variables of every command stand in `workspace: {env: {NAME: value}}`",
     "permissions": "what the bot may do is set where the App is installed; remove it",
 }
+#: a value that a hint can repeat, and how many of a list
+_WORD = re.compile(r"[\w@./-][\w@./ -]{0,59}")
+_SHOWN = 5
 _QUOTED = re.compile(r"'([^']*)'")
 
 
@@ -98,7 +103,12 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
             hint = meant(value, options) if isinstance(value, str) else ""
             finding = "option", f"expected one of {listing(options)}, got {describe(value)}", hint
         case "type_mismatch":
-            finding = kind, f"{_named(path)}{context['text']}", context["hint"]
+            named = _named(path)
+            # a message that begins with the key's own name says it already
+            told = (
+                context["text"] if context["text"].startswith(named.rstrip(": ") or "\0") else named + context["text"]
+            )
+            finding = kind, told, context["hint"]
         case _ if "text" in context:
             finding = kind, context["text"], context["hint"]
         case _ if kind in _EXPECTED:
@@ -124,7 +134,29 @@ def _type_mismatch(path: Path, expected: str, value: Any) -> tuple[str, str, str
     )
     if value is None:
         hint = "give it a value or remove the key"
+    elif not hint:
+        hint = _written(path, expected, value)
     return "type_mismatch", f"{_named(path)}expected {expected}, got {describe(value)}", hint
+
+
+def _written(path: Path, expected: str, value: Any) -> str:
+    """How a value of another shape was probably meant."""
+    key = path[-1] if path else ""
+    if expected == "a list" and isinstance(value, str) and _WORD.fullmatch(value):
+        return f"write `[{value.lstrip('@') if key == 'logins' else value}]`"
+    words = [value] if isinstance(value, str) else value
+    if expected != "a mapping" or not isinstance(words, list) or not words:
+        return ""
+    if not all(isinstance(one, str) and _WORD.fullmatch(one) for one in words):
+        return ""
+    if key == "who" and value in get_args(LeastRole):
+        return f"write `who: {{role: {value}}}`"
+    if key == "who":
+        return f"write `who: {{logins: [{', '.join(one.lstrip('@') for one in words[:_SHOWN])}]}}`"
+    if key == "options":
+        *first, last = words[:_SHOWN]
+        return f"write `options: {{{', '.join([*(f'{one}: next_step' for one in first), f'{last}: end'])}}}`"
+    return ""
 
 
 def _bound(context: Mapping[str, Any], message: str) -> str:
@@ -230,6 +262,8 @@ def _unknown_key(model: type[Node], data: Any, path: Path) -> tuple[str, str, st
 
 def _foreign(key: str, owner: type[Node]) -> str:
     """What a word of other workflow languages is called here."""
+    if owner is Schedule and key in ("timezone", "tz", "time_zone", "time-zone"):
+        return "remove it: times are UTC"
     if issubclass(owner, BaseStep):
         return _OF_STEPS.get(key, "")
     if key == "env" and owner is not BotFile:

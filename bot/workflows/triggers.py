@@ -56,6 +56,8 @@ def _cron(value: Any) -> str:
         found = CronSim(value, _EPOCH)
         next(found)
     except CronSimError as error:
+        if _no_such_day(parts):
+            raise fault("cron", f"`{value}` is never due", "choose a day that there is") from None
         field = str(error).removeprefix("Bad ").replace("-", " ")
         raise fault("cron", f"`{value}` is no cron expression: its {field} does not fit", _FIELDS) from None
     except StopIteration:
@@ -77,6 +79,17 @@ def _least_gap(cron: str) -> timedelta:
     if timedelta(minutes=over_midnight) < LEAST_GAP and _days_follow(cron):
         gaps.append(over_midnight)
     return timedelta(minutes=min(gaps, default=_DAY))
+
+
+def _no_such_day(parts: list[str]) -> bool:
+    """Whether the day of the month and the month fit each by itself, and never together: 31 February."""
+    minute, hour, day, month, weekday = parts
+    try:
+        CronSim(" ".join([minute, hour, day, "*", weekday]), _EPOCH)
+        CronSim(" ".join([minute, hour, "*", month, weekday]), _EPOCH)
+    except CronSimError:
+        return False
+    return True
 
 
 def _days_follow(cron: str) -> bool:

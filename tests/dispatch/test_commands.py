@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.dispatch import inputs
 from bot.dispatch.builtins import BUILTINS, Builtin
-from bot.dispatch.commands import Command, parse
+from bot.dispatch.commands import Command, is_builtin_only, parse
+from tests.workflows.yaml_cases import configured
 
 NAMES = {"triage": (), "implement": ("base", "note"), "ask": ("tone",), "Fix-It": ()}
 
@@ -193,11 +195,11 @@ def test_a_quoted_value_comes_back_whole(value: str, rest: str) -> None:
 
 
 def test_a_signed_name_takes_every_key() -> None:
-    """So that a misspelt input is told as unknown; for others it is free text."""
+    """So that any other is told as unknown; for others it is free text, unless it is close."""
     names = {"ship": ("area",), "ask": ()}
     got = parse("ship aera=api go area=web", names=names, default="ask", signed={"ship"})
     assert (got.name, got.params, got.text) == ("ship", {"aera": "api"}, "go area=web")
-    assert parse("ship aera=api", names=names, default="ask").params == {}
+    assert parse("ship note=api", names=names, default="ask").params == {}
     assert parse("x=1 y", names=names, default="ask", signed={"ask"}).params == {"x": "1"}
 
 
@@ -206,3 +208,43 @@ def test_words_of_the_requests_own_budget() -> None:
     got = parse("ship usd=2 base=dev minutes=5 please", names={"ship": {"base"}}, default="ask")
     assert (got.params, got.text) == ({"usd": "2", "base": "dev", "minutes": "5"}, "please")
     assert parse("tokens=900 why?", names={"ask": ()}, default="ask").params == {"tokens": "900"}
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("@bot answer approve", True),
+        ("@bot answer size=7 colour=red", True),
+        ("@bot approve", True),
+        ("@bot answer the question about the cache", False),
+        ("@bot reject It breaks the old format", False),
+        ("Fine. @bot answer approve", False),
+    ],
+)
+def test_an_answer_alone_is_a_command_alone(text: str, *, alone: bool) -> None:
+    """An option or a form's values say nothing to an agent; somebody's own words may."""
+    assert is_builtin_only(text, ["bot"]) == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "free"),
+    [
+        ("ship targt=unit", {"targt": "unit"}, ""),
+        ("ship target=unit tagret=all now", {"target": "unit", "tagret": "all"}, "now"),
+        ("ship a=b", {}, "a=b"),
+        ("ship now targt=unit", {}, "now targt=unit"),
+    ],
+)
+def test_a_param_close_to_a_declared_one(text: str, params: dict[str, str], free: str) -> None:
+    """It is taken for one, so that it can be told; other words with a sign in them are free text."""
+    got = parse(text, names={"ship": ("target",)}, default="ship")
+    assert (got.params, got.text) == (params, free)
+
+
+def test_a_mistyped_param_is_told() -> None:
+    """Without a signature too; a key that is close to none is no fault of the one who asked."""
+    usable = configured("version: 1\nworkflows: {ship: {params: {target: all}, steps: [{id: a, run: make}]}}\n")
+    workflow = usable.workflow_for("ship")
+    assert workflow is not None
+    told = inputs.sign(workflow, {"targt": "unit", "usd": "2", "other": "1"})
+    assert [one.message for one in told.violations] == ["there is no param `targt`; did you mean `target`?"]

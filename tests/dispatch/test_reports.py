@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -174,3 +175,11 @@ def _attempt(session: Session, run: Run, number: int, manifest: dict[str, object
         manifest=manifest,
         prompt_blob=None if manifest is None else snapshots.put_blob(session, b"a prompt", NOW),
     )
+
+
+@pytest.mark.parametrize(("can_ask", "shown"), [(True, ""), (False, " (no key here)")])
+async def test_config_says_which_model_cannot_be_asked(store: Store, shown: str, *, can_ask: bool) -> None:
+    """Before anybody waits for an answer of it."""
+    held = await store.write(lambda s: acceptance(s, event(), configured(BOT_YML)))
+    text = reports.config_body(replace(held, can_ask=lambda _model: can_ask))
+    assert f"| `helper` | `demo:helper`{shown} |" in text

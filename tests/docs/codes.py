@@ -36,6 +36,8 @@ FINDINGS: Mapping[str, str] = {
     "input_default": "the default of an input is not what the input takes",
     "input_kind": "an input of a step has exactly one key that says where it comes from: `value`, `exec` and so on",
     "input_type": "a value is not of the type that is declared for it",
+    "template_like": "`{{ … }}` or `${ … }` where a template is `${{ … }}` (a warning)",
+    "trigger_text": "`${{ trigger.text }}` without a default in a workflow that an event starts (a warning)",
     "item": "`item` stands where no element is: outside `each`, or where all elements are asked for together",
     "missing_file": "a `prompt` or `schema` names a file that is not there",
     "secret_input": "the name of a secret would come from, or go to, what is no secret",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlmodel import col, select
 
 from bot.engine import commit
@@ -34,7 +35,7 @@ class Asking:
         reporter, bot = Reporter(Speaker(Redactor([]), FakeClock(NOW))), case.configuration.bot
 
         def say(session: Session, rows: RunRows, end: End) -> None:
-            reporter.end(session, rows, end, {step.id: step for step in case.terms.workflow.steps}, bot)
+            reporter.end(session, rows, end, {step.id: step for step in case.terms.workflow.steps}, bot, "@bot")
 
         def ask(session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
             reporter.ask(session, rows, attempt, gate, bot, "@bot")
@@ -58,6 +59,11 @@ class Asking:
         """Comments of gates, oldest first."""
         query = select(Outbox).where(Outbox.purpose == "gate").order_by(col(Outbox.id))
         return await self.case.store.read(lambda s: list(s.exec(query)))
+
+    async def posted(self) -> list[tuple[str, str]]:
+        """Action and text of everything but gates, oldest first."""
+        query = select(Outbox).where(Outbox.purpose != "gate").order_by(col(Outbox.id))
+        return await self.case.store.read(lambda s: [(row.action, row.body) for row in s.exec(query)])
 
 
 async def asking(store: Store, steps: str) -> Asking:
@@ -128,3 +134,35 @@ async def test_every_approval_has_its_comment(store: Store) -> None:
     assert second.body.startswith("**Call two?** Asked by `r1.it`.")
     assert "**`approve`**" in first.body
     assert "**`approve`**" in second.body
+
+
+async def test_a_no_is_told_as_one(store: Store) -> None:
+    """By whom and in which words, and nothing broke: no reaction. The step's code stays."""
+    here = await asking(store, "- {id: ok, ask: Fine?, who: {dashboard: true}}")
+    await here.answer(answer="reject", text="Too big.")
+    await here.go()
+    assert (await here.case.rows()).attempts[-1].error["code"] == "rejected"
+    ((action, body),) = await here.posted()
+    assert action == "comment"
+    assert body.startswith("**`main` was stopped: `operator` said no.**\n\n> Too big.\n\n<sub>r1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "posted"),
+    [
+        ("", ["rocket"]),
+        (", publish: true", ["operator: **stop**", "rocket"]),
+        (", show: another text", ["the plan", "rocket"]),
+    ],
+)
+async def test_an_answer_is_no_result(store: Store, keys: str, posted: list[str]) -> None:
+    """The comment that asked shows it, and what it was about; `publish: true` posts it, and what nobody saw is."""
+    shown = "" if "show" in keys else ', show: "${{ steps.plan.output }}"'
+    ok = f"- {{id: ok, ask: Fine?, options: {{stop: end}}{keys}{shown}, who: {{dashboard: true}}}}"
+    steps = "- {id: plan, run: x, format: markdown}\n" + ok
+    here = Asking(await open_case(store, workflow_of(steps)))
+    (begun,) = (await here.go()).begun
+    await store.write(lambda s: commit.record(s, begun, commit.Performed(Done("the plan\n")), here.terms, NOW))
+    await here.answer(answer="stop")
+    await here.go()
+    assert [body.split("\n")[0] for _, body in await here.posted()] == posted

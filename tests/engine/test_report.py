@@ -45,7 +45,7 @@ class Told:
         steps = {step.id: step for step in workflow.steps}
 
         def say(session: Session, rows: RunRows, end: End) -> None:
-            reporter.end(session, rows, end, steps, bot)
+            reporter.end(session, rows, end, steps, bot, "@bot")
 
         def say_step(session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
             reporter.output(session, rows, step, attempt, bot)
@@ -110,22 +110,23 @@ async def test_which_output_is_posted(
     assert [r.body for r in await case.rows("reaction")] == ["rocket"]
 
 
-async def test_an_output_is_posted_whole_fenced_and_with_its_footer(store: Store) -> None:
+async def test_an_output_is_read_whole_fenced_and_has_its_footer(store: Store) -> None:
     """Not only what the row holds; a command's output in a fence, of the run, in the thread's order."""
     case = await told(store, text("", publish="{max_parts: 10}"))
     long = "\n".join(f"line {number}" for number in range(9_000))
-    (first, *others) = await case.play(Done(long, exit_code=0))
-    assert first.startswith("```text\nline 0\n")
-    assert "line 8999" in others[-1]
-    assert others[-1].endswith("<sub>r1 · main · 0 s</sub>")
+    (only,) = await case.play(Done(long, exit_code=0))
+    assert only.startswith("```text\nline 8960\n")
+    assert "line 8999\n```\n\n<details>" in only
+    assert "more lines before these are left out" in only
+    assert only.endswith("<sub>r1 · main · 0 s</sub>")
     rows = await case.rows()
     assert {(r.purpose, r.run_id, r.sequence) for r in rows} == {("output", case.case.run_id, 1)}
 
 
 async def test_a_long_output_ends_with_a_word(store: Store) -> None:
-    """Where the repository posts no more parts."""
-    case = await told(store, text("", publish="{max_parts: 1}"))
-    (only,) = await case.play(Done("x\n" * 60_000))
+    """Where the repository posts no more parts of a Markdown result."""
+    case = await told(store, text(", format: markdown", publish="{max_parts: 1}"))
+    (only,) = await case.play(Done("x\n\n" * 60_000))
     assert "longer than this repository posts" in only
 
 
@@ -151,12 +152,17 @@ async def test_markdown_is_not_fenced_and_an_answers_footer_says_what_was_seen(s
     ("failure", "words"),
     [
         (
-            Failed("command_failed", "the command exited with 3", "Mend it.", stderr="last words"),
-            ["**`s1` failed: `command_failed` the command exited with 3**", "last words", "Mend it."],
+            Failed("command_failed", "its command ended with exit code 3", stderr="last words"),
+            [
+                "**`main` failed: `command_failed` its command ended with exit code 3**",
+                "(step `s1`, `.github/bot.yml` line 5).",
+                "last words",
+                "See its last lines; `@bot retry r1` runs it again.",
+            ],
         ),
         (
-            Failed("input_failed", "`facts` exited with 2"),
-            ["failed: `input_failed` `facts` exited with 2** (required, so the command did not run)."],
+            Failed("input_failed", "`facts` exited with 2", "Mend the command in `.github/bot.yml` line 5."),
+            ["failed: `input_failed` `facts` exited with 2** (step `s1`; required, so the command did not run)."],
         ),
     ],
 )
@@ -177,22 +183,22 @@ async def test_a_failed_step_is_told_with_what_to_do(store: Store, failure: Fail
     [
         (
             End(RunState.BUDGET_EXCEEDED, "s2", "its budget of $1 is spent ($1.50)"),
-            ["`s2` failed: `budget_exceeded` its budget of $1 is spent", "Raise the limit"],
+            ["`main` failed: `budget_exceeded` its budget of $1 is spent", "(step `s2`).", "Raise the limit"],
             "confused",
         ),
         (
             End(RunState.TIMED_OUT, "s2", "its 5 minutes are over"),
-            ["`s2` failed: `timed_out` its 5 minutes are over", "Raise `minutes`"],
+            ["`main` failed: `timed_out` its 5 minutes are over", "Raise `minutes`"],
             "confused",
         ),
         (
             End(RunState.SET_ASIDE, "s1", "s1 was interrupted 3 times without progress"),
-            ["`s1` failed: `set_aside`", "whoever runs the bot"],
+            ["`main` failed: `set_aside`", "whoever runs the bot"],
             "confused",
         ),
         (
             End(RunState.FAILED, None, "github_unavailable: GitHub did not answer"),
-            ["**`main` failed: `github_unavailable` GitHub did not answer**"],
+            ["**`main` failed: `github_unavailable` GitHub did not answer**."],
             "confused",
         ),
         (
@@ -223,7 +229,7 @@ async def test_an_end_that_is_not_the_steps_fault_tells_its_own_reason(store: St
 
     await store.write(interrupt)
     (body,) = await case.end(End(RunState.SET_ASIDE, "s1", "s1 was interrupted 3 times without progress"))
-    assert "`s1` failed: `set_aside` s1 was interrupted 3 times" in body
+    assert "`main` failed: `set_aside` s1 was interrupted 3 times" in body
     assert "the process ended" not in body
 
 

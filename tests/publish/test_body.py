@@ -90,7 +90,7 @@ def test_a_command_s_output() -> None:
 def test_a_failure() -> None:
     """What failed, why, the last words, what to do."""
     text = body.failure_body(
-        step="test",
+        name="test",
         code="input_failed",
         message="`failing_tests` exited with 2",
         note="required, so the model was not called",
@@ -108,19 +108,36 @@ def test_a_failure() -> None:
 
 def test_a_failure_s_words_cannot_break_out() -> None:
     """Neither the message out of its bold line nor the detail out of its fence."""
-    text = body.failure_body(step="a`b", code="c", message="x**y\n\n# z", detail="```\n@bob\n")
-    assert text == "**``a`b`` failed: `c` xy # z**\n\n````text\n```\n@bob\n````"
+    text = body.failure_body(name="a`b", code="c", message="x**y\n\n# z", detail="```\n@bob\n")
+    assert text == "**``a`b`` failed: `c` xy # z**.\n\n````text\n```\n@bob\n````"
+
+
+def test_a_failure_ends_with_one_full_stop() -> None:
+    """Also where the message brings its own, and where a note follows."""
+    assert body.failure_body(name="a", code="c", message="It is late.") == "**`a` failed: `c` It is late.**"
+    assert body.failure_body(name="a", code="c", message="late") == "**`a` failed: `c` late**."
+    assert body.failure_body(name="a", code="c", message="late", note="step `b`").endswith("late** (step `b`).")
+
+
+def test_a_no_is_no_failure() -> None:
+    """Who said it, and their words as theirs."""
+    assert unchanged(body.stopped_body(name="gate", by="ana", words="Too big.\n\nIn two, please.\n")) == (
+        "**`gate` was stopped: `ana` said no.**\n\n> Too big.\n>\n> In two, please."
+    )
+    assert body.stopped_body(name="gate") == (
+        "**`gate` was stopped: nobody answered in time, which is taken for a no.**"
+    )
 
 
 def test_only_the_last_words() -> None:
     """A long log is cut at its beginning, and says how much."""
     lines = [f"line {number}" for number in range(1_000)]
-    text = body.failure_body(step="a", code="b", message="c", detail="\n".join(lines))
+    text = body.failure_body(name="a", code="b", message="c", detail="\n".join(lines))
     assert "line 999\n```" in text
     assert "line 970\n" in text
     assert "line 969\n" not in text
     assert f"… {len(chr(10).join(lines[:970])) + 1:,} characters left out\n" in text
-    assert len(body.failure_body(step="a", code="b", message="c", detail="x" * 9_000)) < 4_200
+    assert len(body.failure_body(name="a", code="b", message="c", detail="x" * 9_000)) < 4_200
 
 
 def test_a_cancellation() -> None:

@@ -29,12 +29,12 @@ async def test_the_output_is_what_it_printed(tmp_path: Path) -> None:
 
 
 async def test_an_exit_code_that_is_not_zero_fails(tmp_path: Path) -> None:
-    """With what it printed, its last words, and the line to mend."""
+    """With what it printed and its last words; whether there is anything to mend is not known."""
     outcome = await perform(tmp_path, "echo out; echo last words >&2; exit 3")
     assert outcome == Failed(
         "command_failed",
-        "the command exited with 3",
-        "Mend the command in `.github/bot.yml line 3`.",
+        "its command ended with exit code 3",
+        "",
         output="out\n",
         exit_code=3,
         stdout="out\n",
@@ -57,6 +57,7 @@ async def test_too_long_and_missing(tmp_path: Path) -> None:
     missing = await perform_run(("no-such-program",), cwd=tmp_path, env={}, timeout=20, sandbox=Supervised(), where="x")
     assert isinstance(missing, Failed)
     assert (missing.code, missing.message) == ("missing_program", "the program `no-such-program` was not found")
+    assert missing.hint == "Mend the command in `x`."
 
 
 async def test_an_endless_output_is_bounded(tmp_path: Path) -> None:

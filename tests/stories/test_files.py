@@ -80,7 +80,7 @@ async def test_what_is_wrong_is_told_together_and_nothing_runs(tmp_path: Path) -
         asked = await stage.says("ana", "@bot read spec=b.txt other=none.txt")
         await stage.says("ana", f"@bot read spec={large}")
         both, size = stage.replies()
-        assert "`read` failed: `file` `spec`: `b.txt` is text/plain; accepted are `.csv`, `text/markdown`; " in both
+        assert " failed: `file` `spec`: `b.txt` is text/plain; accepted are `.csv`, `text/markdown`; " in both
         assert "`other`: there is no file `none.txt` in the workspace" in both
         assert "Nothing was started." in both
         assert "`spec`: it has 10,485,761 bytes; 10,485,760 are the most" in size

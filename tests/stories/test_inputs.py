@@ -40,7 +40,7 @@ async def test_a_required_input_that_fails_ends_the_step_without_a_model_call(tm
     async with open_stage(tmp_path, files) as stage:
         await stage.says("ana", "@bot look")
         (told,) = stage.replies()
-        assert "`look` failed: `input_failed` `facts` exited with 2" in told
+        assert " failed: `input_failed` `facts` exited with 2" in told
         assert "so the model was not called" in told
         assert "no such thing" in told
         assert ".github/bot.yml` line 10" in told

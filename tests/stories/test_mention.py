@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.stage import Stage
@@ -34,10 +36,12 @@ async def test_a_failed_step_ends_the_run_and_says_what_to_do(stage: Stage) -> N
     """The step, the code, its last words, the line to mend; the next step never runs."""
     asked = await stage.says("ana", "@bot fails")
     (answer,) = stage.replies()
-    assert "`boom` failed: `command_failed`" in answer
-    assert "exited with 3" in answer
+    assert answer.startswith("**`fails` failed: `command_failed` its command ended with exit code 3** (step `boom`, [")
+    assert re.search(
+        r"\[`\.github/bot\.yml` line 16\]\(https?://[^ ]+/blob/[0-9a-f]{40}/\.github/bot\.yml#L16\)\)\.", answer
+    )
     assert "last words" in answer
-    assert "Mend the command in `.github/bot.yml line 16`" in answer
+    assert "See its last lines; `@bot retry r" in answer
     assert "never" not in answer
     assert stage.reactions(asked) == ["confused", "eyes"]
 

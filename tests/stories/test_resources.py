@@ -357,7 +357,7 @@ async def test_tools_of_a_resource(tmp_path: Path, value: str) -> None:
             await stage.says("ana", "@bot go")
             (said,) = stage.replies()
             if value == "null":
-                assert "`sum` failed: `bound_missing`" in said
+                assert " failed: `bound_missing`" in said
                 assert "steps.find.result.b" in said
                 return
             assert said.startswith("Done."), said

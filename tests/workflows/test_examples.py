@@ -21,7 +21,7 @@ def test_there_are_examples() -> None:
     """One for each page of the cookbook."""
     assert {path.stem for path in EXAMPLES} == {
         *("answer", "answer-with-inputs", "digest", "failing-tests", "implement", "release", "reproduce", "review"),
-        *("run-tests", "triage"),
+        *("run-tests", "triage", "welcome"),
     }
 
 

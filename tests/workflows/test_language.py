@@ -423,3 +423,42 @@ def test_options_of_a_schema_file_need_transitions() -> None:
     schema = '{"properties": {"x": {"properties": {"y": {"enum": ["p", 2]}}}}}'
     _, found = check({BOT: f"{HEAD}  steps: [{step}]", ".github/bot/r.json": schema})
     assert [(one.code, one.hint) for one in found] == [("transition", "add `2: step`")]
+
+
+@pytest.mark.parametrize(
+    ("written", "message", "hint"),
+    [
+        ("who: [meg]", "`who`: expected a mapping, got a list", "write `who: {logins: [meg]}`"),
+        ("who: maintain", "`who`: expected a mapping, got `maintain`", "write `who: {role: maintain}`"),
+        ('who: "@meg"', "`who`: expected a mapping, got `@meg`", "write `who: {logins: [meg]}`"),
+        ('who: {logins: "@meg"}', "`logins`: expected a list, got `@meg`", "write `[meg]`"),
+        (
+            "options: [approve, stop]",
+            "`options`: expected a mapping, got a list",
+            "write `options: {approve: next_step, stop: end}`",
+        ),
+    ],
+)
+def test_how_a_gate_s_keys_are_written(written: str, message: str, hint: str) -> None:
+    """To whoever wrote the short form that there is not."""
+    found = only(f"version: 1\nworkflows:\n  main:\n    steps:\n      - {{id: a, ask: Fine?, {written}}}\n")
+    assert (found.code, found.message, found.hint) == ("type_mismatch", message, hint)
+
+
+@pytest.mark.parametrize(
+    ("on", "message", "hint"),
+    [
+        ("{labeled: bug}", "`labeled` is a list of labels, got `bug`", "write `[bug]`"),
+        ("labeled", "`on` is a mapping", "write `on: {labeled: [name]}`"),
+        ('{schedule: {cron: "0 8 31 2 *", thread: new}}', "`0 8 31 2 *` is never due", "choose a day that there is"),
+        (
+            '{schedule: {cron: "0 8 * * *", thread: new, timezone: Europe/Berlin}}',
+            "`timezone` is not a key of a schedule",
+            "remove it: times are UTC",
+        ),
+    ],
+)
+def test_how_a_trigger_is_written(on: str, message: str, hint: str) -> None:
+    """Each name once."""
+    found = only(f"version: 1\nworkflows:\n  main:\n    on: {on}\n    steps:\n      - {{id: a, run: make}}\n")
+    assert (found.message, found.hint) == (message, hint)
