@@ -277,7 +277,9 @@ def start(
         return None
     if wanted.signed.violations:
         dispatches.refuse(session, dispatch, f"inputs: {'; '.join(each.message for each in wanted.signed.violations)}")
-        body = note_body(inputs.told(wanted.workflow, wanted.signed.violations))
+        workflow = configured.configuration.workflow_for(wanted.workflow) if wanted.tried is None else None
+        usage = inputs.usage(acceptance.handle, wanted.workflow, workflow) if workflow is not None else ""
+        body = note_body(inputs.told(wanted.workflow, wanted.signed.violations, usage))
         slot = acceptance.slot(asked, "inputs")
         if asked.cause is not None:  # whoever causes events asks for nothing: told once as long as the file is the same
             slot = Slot(f"thread/{thread.id}", "inputs", step=f"{wanted.workflow}-{configured.version}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -18,23 +19,29 @@ from bot.github import RepositoryClient
 from bot.model.role import Role
 from bot.model.thread import Account, Comment
 from bot.publish import inline_code, note_body, say_gate
-from bot.store import Session, gates, threads
+from bot.publish.gate_comment import slot_of
+from bot.store import Session, gates, outbox, threads
 from bot.store.answering import Answering, answer, became
 from bot.store.gates import Asked as Gated
 from bot.store.tables import Thread
 from bot.workflows.answers import Person, barred, choices, spoken
+from bot.workflows.gate_steps import APPROVE
 
 #: the built-ins that answer
 NAMES = frozenset({"approve", "reject", "answer"})
 #: what of a gate's options is listed
 _LISTED = 10
+#: characters of a word that an example repeats
+_WORD = 40
+#: how long words behind `approve` are taken for an answer that came late
+LATELY = timedelta(days=1)
 
 
-async def any_open(occasion: Occasion) -> bool:
-    """Whether people are asked something in the thread of an event."""
-    event = occasion.event
+async def asked_lately(occasion: Occasion) -> bool:
+    """Whether people are asked something in the thread of an event, or were within the last day."""
+    event, since = occasion.event, occasion.parts.clock.now() - LATELY
     return await occasion.parts.store.read(
-        lambda session: gates.any_open(session, event.repository.id, event.issue.number)
+        lambda session: gates.asked_since(session, event.repository.id, event.issue.number, since)
     )
 
 
@@ -115,7 +122,7 @@ def _answer(
     if who is None:
         raise UserError("not_allowed", f"{inline_code(sender.login)} is no person, and only people answer")
     found, text = _meant(session, thread, asked.command, acceptance.handle)
-    given = _given(asked.command.name, found, text, acceptance.handle)
+    given = _given(session, asked.command.name, found, text, acceptance.handle)
     stood = shown.held(session, replies.marker, thread, found, present, acceptance.event.at)
     stood.mend(session)
     by = Answering(who, "command", head, stood.altered, stood.unshown)
@@ -125,8 +132,7 @@ def _answer(
         if error.code == "gate_moved" and head:
             show_head(session, replies.speaker, found, head)
         if error.code == "gate_answer":
-            hint = f"{error.hint} {_ways(found, acceptance.handle)}".strip()
-            raise UserError(error.code, error.message, hint) from None
+            raise UserError(error.code, error.message, _ways(session, found, acceptance.handle)) from None
         raise
     say_gate(session, replies.speaker, found)
     return not counts
@@ -134,24 +140,26 @@ def _answer(
 
 def _meant(session: Session, thread: Thread, command: Command, handle: str) -> tuple[Gated, str]:
     """The gate that is answered, and the words that are the answer."""
-    found = gates.open_in(session, thread.id)
-    if (name := command.params.get("gate")) is not None:
-        named = [one for one in found if one.name.casefold() == name.casefold()]
+    found, text = gates.open_in(session, thread.id), command.text
+    name = command.params.get("gate")
+    if name is not None and command.name == "answer" and "." not in name and any(_is_option(o, name) for o in found):
+        name, text = None, f"{name} {text}".strip()  # an option may be called as a run is
+    if name is not None:
+        whole = name.casefold()
+        named = [one for one in found if whole in (one.name.casefold(), f"r{one.run.number}")]
         named = named or [one for one in found if one.is_called(name)]
-        if len(named) == 1:
-            return named[0], command.text
         if not named:
-            raise _not_open(session, thread, name, found, handle)
-        return _only(named, handle), command.text
-    first, rest = (*command.text.split(maxsplit=1), "", "")[:2]
+            raise _not_open(session, thread, whole, found)
+        return _only(session, thread, named, command, text, handle), text
+    first, rest = (*text.split(maxsplit=1), "", "")[:2]
     called = first.casefold()
     named = [one for one in found if called in (one.attempt.step.casefold(), one.name.partition(".")[2].casefold())]
     if command.name == "answer":
         # `approve` may be what an option is called too: then it is the step where an option follows
         named = [one for one in named if not _is_option(one, first) or _is_option(one, rest)]
     if named:
-        return _only(named, handle), rest.strip()
-    return _only(found, handle), command.text
+        return _only(session, thread, named, command, rest, handle), rest.strip()
+    return _only(session, thread, found, command, text, handle), text
 
 
 def _is_option(one: Gated, text: str) -> bool:
@@ -160,48 +168,69 @@ def _is_option(one: Gated, text: str) -> bool:
     return spoken({"options": labels}, text, {}).get("answer") in labels
 
 
-def _only(found: Sequence[Gated], handle: str) -> Gated:
+def _only(session: Session, thread: Thread, found: Sequence[Gated], command: Command, text: str, handle: str) -> Gated:
     """The one that there is. Raises `UserError` with a list of several."""
     if not found:
-        raise UserError("gate_none", "nothing waits for an answer here")
+        last = next(iter(gates.newest(session, thread.id)), None)
+        raise UserError("gate_none", "nothing waits for an answer here", f"{became(last)}." if last else "")
     if len(found) > 1:
-        lines = [f"- {inline_code(one.name)}: {_first_line(one)}" for one in found]
-        example = inline_code(f"{handle} approve {found[0].name}")
+        lines = [
+            f"- {linked(session, one)}: {_first_line(one)}, asked for by {inline_code(one.dispatch.actor)}"
+            for one in found
+        ]
+        example = inline_code(" ".join([handle, command.name, found[0].name, *_again(command.name, text)]))
         hint = "\n\n" + "\n".join(lines) + f"\n\nSay which one: {example}."
         raise UserError("gate_several", "several questions wait for an answer here", hint)
     return found[0]
 
 
-def _not_open(session: Session, thread: Thread, name: str, found: Sequence[Gated], handle: str) -> UserError:
-    before = gates.called(session, thread.id, name)
-    hint = f"What waits here: {', '.join(inline_code(one.name) for one in found)}." if found else ""
-    if before is not None:
-        return UserError("gate_settled", became(before), hint)
-    return UserError("gate_none", f"there is no question {inline_code(name)} here", hint)
+def _again(verb: str, text: str) -> list[str]:
+    """The words of an answer as an example repeats them: those behind `answer` begin with what was chosen."""
+    words = text.split()
+    chosen = words[:1] if verb == "answer" else []
+    return [*(word if len(word) <= _WORD else "…" for word in chosen), *(["…"] if len(words) > len(chosen) else [])]
 
 
-def _given(name: str, found: Gated, text: str, handle: str) -> dict[str, Any]:
-    """The answer as `taken` reads it."""
+def linked(session: Session, one: Gated) -> str:
+    """A gate's name, with a link to its comment where that stands."""
+    row = outbox.find(session, slot_of(session, one))
+    return f"[{inline_code(one.name)}]({row.url})" if row is not None and row.url else inline_code(one.name)
+
+
+def _not_open(session: Session, thread: Thread, name: str, found: Sequence[Gated]) -> UserError:
+    """Nothing that is called so is open: what became of it, or that there is none; and what does wait."""
+    waits = f"What waits here: {', '.join(linked(session, one) for one in found)}." if found else ""
+    if (before := gates.called(session, thread.id, name)) is not None:
+        return UserError("gate_settled", became(before), waits)
+    which = inline_code(name) if "." in name else f"of {name}"
+    return UserError("gate_none", f"there is no question {which} here", waits)
+
+
+def _given(session: Session, name: str, found: Gated, text: str, handle: str) -> dict[str, Any]:
+    """The answer as `taken` reads it. Raises `UserError` for an approval that sounds like a question."""
     asked = found.gate.options
     if name == "answer":
         return spoken(asked, text, key_values(text)[0])
     if name not in (asked.get("options") or {}):
-        raise UserError(
-            "gate_answer", f"{inline_code(found.name)} has no option {inline_code(name)}", _ways(found, handle)
-        )
+        raise UserError("gate_answer", f"{inline_code(name)} is no option", _ways(session, found, handle))
+    if name == APPROVE and text.rstrip().endswith(("?", "？")):
+        hint = f"If you approve, write {inline_code(f'{handle} approve {found.name}')} without it."
+        raise UserError("gate_doubt", f"that ends with a question mark, so {inline_code(found.name)} still waits", hint)
     return {"answer": name, "text": text}
 
 
-def _ways(found: Gated, handle: str) -> str:
-    """How a gate is answered."""
-    asked = found.gate.options
+def _ways(session: Session, found: Gated, handle: str) -> str:
+    """How a gate is answered; by its name where others wait beside it."""
+    asked, several = found.gate.options, len(gates.open_in(session, found.thread.id)) > 1
+    to = " ".join([handle, "answer", *([found.name] if several else [])])
     if questions := asked.get("questions") or ():
         words = " ".join(f"{one['id']}=…" for one in questions)
-        return f"Answer with {inline_code(f'{handle} answer {found.name} {words}')}."
-    ways = [inline_code(f"{handle} answer {found.name} {choice}") for choice in choices(asked)[:_LISTED]]
+        return f"Answer with {inline_code(f'{to} {words}')}."
+    ways = [inline_code(f"{to} {choice}") for choice in choices(asked)[:_LISTED]]
     if asked.get("text"):
-        ways.append(inline_code(f"{handle} answer {found.name} <your words>"))
-    return f"Answer with {' or '.join(ways)}." if ways else ""
+        ways.append(inline_code(f"{to} <your words>"))
+    listed = " or ".join(filter(None, [", ".join(ways[:-1]), *ways[-1:]]))
+    return f"Answer with {listed}." if ways else ""
 
 
 def _first_line(one: Gated) -> str:

@@ -11,9 +11,11 @@ from bot.model.role import Role
 _LINK = r"<?(?P<link>https?://[^\s<>]+)>?"
 _COMMENT_LINK = r"<?(?P<link>https?://[^\s<>]+#(?:issuecomment-|discussion_r|pullrequestreview-)\d+)>?"
 _RUN = r"(?P<run>r[1-9]\d{0,8})"
-_GATE = r"(?P<gate>r[1-9]\d{0,8}(?:\.[A-Za-z][\w-]*)+)"
-#: nothing, a gate by its whole name, or words (a gate's step among them): what is asked decides about those
-_ANSWER = ("", rf"\s+{_GATE}(?:\s+(?P<text>\S.*))?", r"\s+(?P<text>\S.*)")
+_GATE = r"(?P<gate>r\d{1,9}(?:\.[A-Za-z][\w-]*)*)"
+#: nothing, a gate by its name or its run's, or words (a gate's step among them): what is asked decides about those
+_ANSWER = ("", rf"\s+{_GATE}[,:;.!?]*(?:\s+(?P<text>\S.*))?", r"\s+(?P<text>\S.*)")
+#: characters of the words of one workflow that `help` shows in its table
+_WORDS_MAX = 60
 _STEP = r"`?(?P<from>[a-z][a-z0-9_]*)`?"
 
 
@@ -126,7 +128,7 @@ BUILTINS: tuple[Builtin, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An agent or workflow as `help` lists it; `params` are the keys it takes as `key=value`."""
+    """An agent or workflow as `help` lists it; `params` are its `key=value` words as people write them."""
 
     name: str
     description: str = ""
@@ -141,21 +143,26 @@ def help_text(
     `handle` is with its "@", `default` the agent or workflow that answers what is no command, `least` the repository's
     `trigger_role`.
     """
-    rows = [
-        (" ".join([handle, offer.name, *(f"{key}=…" for key in offer.params), "…"]), offer.description or "–")
-        for offer in sorted(offers, key=lambda offer: offer.name)
-    ]
+    rows, takes = [], []
+    for offer in sorted(offers, key=lambda offer: offer.name):
+        words = " ".join(offer.params)
+        if len(words) > _WORDS_MAX:
+            takes.append((offer.name, words))
+            words = "key=…"
+        rows.append((" ".join(filter(None, [handle, offer.name, words, "…"])), offer.description or "–"))
     parts = ["**What you can ask me here**", ""]
     parts += _table(("write", "to"), rows) if rows else ["This repository names no agents or workflows of its own."]
+    if takes:
+        lines = [f"- `{name}`: `{' '.join(words.split())}`" for name, words in takes]
+        parts += ["", folded("What they take", "\n".join(lines))]
     parts += ["", f"Anything else after `{handle}` goes to `{default}`.", ""]
-    parts += [
-        "<details><summary>Built-in commands</summary>",
-        "",
-        builtins_text(table, handle, least),
-        "",
-        "</details>",
-    ]
+    parts.append(folded("Built-in commands", builtins_text(table, handle, least)))
     return "\n".join(parts)
+
+
+def folded(title: str, text: str) -> str:
+    """Text that is there for whoever opens it."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def builtins_text(table: Sequence[Builtin], handle: str, least: Role) -> str:

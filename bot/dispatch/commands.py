@@ -16,6 +16,7 @@ from bot.workflows.workflow import REQUEST_WORDS
 
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _SENTENCE_SIGNS = ",:;.!?"
+_QUESTION_MARKS = ("?", "？")
 # one `key=value` word; quotes as people and their phones type them
 _PARAM = re.compile(
     r"""\s*(?P<key>[A-Za-z_][\w-]*)=(?:
@@ -50,7 +51,7 @@ def parse(
     signed: Collection[str] = (),
     asked: bool = False,
 ) -> Command:
-    """Read the text of a mention. `asked`: people are asked something in its thread now.
+    """Read the text of a mention. `asked`: people are asked something in its thread, or were until a short time ago.
 
     `names` are the agents and workflows, each with the keys that it takes as `key=value`. A built-in counts only if
     the whole first line fits its usage; then a name; else everything is free text for `default`. Leading `key=value`
@@ -82,8 +83,10 @@ def _builtin(text: str, table: Sequence[Builtin], asked: bool) -> Command | None
                 if "run" in params:
                     params["run"] = params["run"].lower()
                 free = "\n".join((params.pop("text", ""), below)).strip()
-                if free and builtin.answers and not asked and "gate" not in params:
-                    return None  # nobody is asked: these are words to somebody else
+                if free and builtin.answers and not asked and "." not in params.get("gate", ""):
+                    return None  # nobody was asked: these are words to somebody else
+                if builtin.answers and not free and line.rstrip().endswith(_QUESTION_MARKS):
+                    free = "?"  # a sign behind a command means nothing; behind an answer it may be doubt
                 return Command("builtin", builtin.name, params, free)
     return None
 

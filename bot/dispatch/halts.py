@@ -11,7 +11,10 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
+from bot.model.state import RunState
 from bot.publish import Footer, cancelled_body, inline_code, run_footer, say_gate
+from bot.publish.footer import dollars
+from bot.publish.gate import person
 from bot.store import Session, dispatches, gates, runs, threads
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
@@ -70,7 +73,7 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
         if not found:
             named = asked.command.params.get("run")
             text = f"{named} is not under way here." if named else "Nothing is under way here."
-            replies.say(session, thread, asked, acceptance, text)
+            replies.not_done(session, thread, asked, acceptance, text)
             return
         ends, stays = _parted(session, found, asked, acceptance)
         _end(replies, session, thread, ends, acceptance)
@@ -87,32 +90,39 @@ async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client:
     def act(session: Session, thread: Thread) -> None:
         found = dispatches.open_of_thread(session, thread.id)
         ends, stays = _parted(session, found, asked, acceptance)
-        _end(replies, session, thread, ends, acceptance)
         resume = f"{inline_code(f'{acceptance.handle} resume')} goes on"
         if stays:
             react(session, thread, acceptance, asked, "confused", replies.speaker)
             text = f"{_left(stays)} So this thread is not stopped."
         elif thread.paused:
             text = f"{paused(thread)} already; {resume}."
+            if not found:
+                replies.not_done(session, thread, asked, acceptance, text)
+                return
         else:
             thread.paused, thread.paused_by, thread.paused_at = True, acceptance.event.sender.login, acceptance.now
             session.add(thread)
             text = f"Stopped: nothing is started in this thread any more; {resume}."
+        lines = [_stopped(session, run, acceptance) for run in ends]
+        for run in ends:
+            if dispatches.cancel(session, run, acceptance.event.sender.login, acceptance.now, told=True):
+                _take_back(replies, session, run)
         if not stays:
             replies.done(session, thread, asked, acceptance)
-        if ends:
-            text += f" {_names(ends)} {'is' if len(ends) == 1 else 'are'} cancelled."
-        replies.say(session, thread, asked, acceptance, text)
+        body = "\n\n".join(filter(None, [text, "\n".join(lines)]))
+        to = _to_tell(session, ends, acceptance)
+        replies.say(session, thread, asked, acceptance, body, to, always=bool(ends))
 
     return act
 
 
 async def _resume(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
-        replies.done(session, thread, asked, acceptance)
         if not thread.paused:
-            replies.say(session, thread, asked, acceptance, "This thread is not stopped; there is nothing to resume.")
+            text = "This thread is not stopped; there is nothing to resume."
+            replies.not_done(session, thread, asked, acceptance, text)
             return
+        replies.done(session, thread, asked, acceptance)
         thread.paused, thread.paused_by, thread.paused_at = False, "", None
         session.add(thread)
         replies.say(
@@ -132,6 +142,25 @@ def paused(thread: Thread) -> str:
 def _names(found: Sequence[Run]) -> str:
     names = [f"r{run.number}" for run in found]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _stopped(session: Session, run: Run, acceptance: Acceptance) -> str:
+    """The end of a run that `stop` cancels, on one line: whose it was, and what it spent."""
+    actor = dispatches.get(session, run.dispatch_id).actor
+    whose = f", asked for by {person(actor)}," if actor != acceptance.event.sender.login else ""
+    usage = _footer(session, run).usage
+    spent = dollars(usage.cost) if usage is not None and usage.cost else ""
+    so_far = " so far" if run.state is RunState.RUNNING else ""
+    tail = f" · {spent}{so_far}" if spent else ""
+    return f"- r{run.number} {inline_code(run.workflow)}{whose} was cancelled{tail}"
+
+
+def _to_tell(session: Session, found: Sequence[Run], acceptance: Acceptance) -> Sequence[str]:
+    """Who may be notified that their runs were stopped."""
+    usable = acceptance.configured.configuration if acceptance.configured is not None else None
+    if usable is None or usable.bot.publish.mentions == "none":
+        return ()
+    return [dispatches.get(session, run.dispatch_id).actor for run in found]
 
 
 def _end(replies: Replies, session: Session, thread: Thread, found: Sequence[Run], acceptance: Acceptance) -> None:
@@ -155,7 +184,8 @@ def _tell_cancelled(replies: Replies, session: Session, thread: Thread, run: Run
 
 
 def _footer(session: Session, run: Run) -> Footer:
-    return run_footer(run, runs.rows(session, run.id).attempts)
+    rows = runs.rows(session, run.id)
+    return run_footer(run, rows.attempts, rows.again)
 
 
 def _take_back(replies: Replies, session: Session, run: Run) -> None:

@@ -238,8 +238,8 @@ class Hearing:
         # nobody is authorised yet, and Markdown can be made slow to read
         long = len(event.text) + len(event.old_text or "") > THREAD_FROM
         found = await asyncio.to_thread(search) if long else search()
-        # only while somebody is asked are words behind `approve` an answer, and no request
-        asked = bool(found) and await answering.any_open(occasion)
+        # where nobody was asked of late, words behind `approve` are no answer but a request
+        asked = bool(found) and await answering.asked_lately(occasion)
         looked = _Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)

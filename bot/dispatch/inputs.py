@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from bot.publish import inline_code
 from bot.workflows import InputViolation, Workflow, bind
 from bot.workflows.request import request_budget
 from bot.workflows.workflow import REQUEST_WORDS
@@ -53,7 +54,29 @@ def sign(workflow: Workflow, words: Mapping[str, str]) -> Signed:
     return Signed({**params, **cap}, bound.values, (*bound.violations, *wrong))
 
 
-def told(name: str, violations: Sequence[InputViolation]) -> str:
-    """Everything that is wrong with what was given, with the class of each."""
+def words(workflow: Workflow) -> tuple[str, ...]:
+    """The `key=value` words that a request can have, as people write them; what may be left out is in brackets."""
+    found = [f"[{key}=…]" for key in workflow.params]
+    for name, one in workflow.inputs.items():
+        if one.type == "secret":  # no comment can give it
+            continue
+        values = "true|false" if one.type == "bool" else "|".join(map(_word, one.options)) or "…"
+        needed = one.required and one.default is None
+        found.append(f"{name}={values}" if needed else f"[{name}={values}]")
+    return tuple(found)
+
+
+def _word(value: str) -> str:
+    return f'"{value}"' if " " in value else value
+
+
+def usage(handle: str, name: str, workflow: Workflow) -> str:
+    """How a workflow is asked for, on one line."""
+    return " ".join([handle, name, *words(workflow)])
+
+
+def told(name: str, violations: Sequence[InputViolation], usage: str = "") -> str:
+    """Everything that is wrong with what was given, with the class of each, and how it is asked for."""
     lines = [f"- `{each.kind}`: {' '.join(each.message.split())}" for each in violations]
-    return "\n".join([f"**Nothing was started: what `{name}` was given does not fit**", "", *lines])
+    write = ["", f"Write {inline_code(usage)}."] if usage else []
+    return "\n".join([f"**Nothing was started: what `{name}` was given does not fit**", "", *lines, *write])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -19,14 +19,21 @@ from bot.github import RepositoryClient
 from bot.model.codec import comment_to_json
 from bot.model.thread import Comment
 from bot.publish import Speaker
-from bot.store import Session, threads
+from bot.store import Session, spoken, threads
 from bot.store.tables import Thread
 
 PER_PAGE = 100
+#: purposes of those comments of ours that are pinned as a person's are
+_RESULTS = frozenset({"result", "output", "action"})
 
 
-async def chosen(command: Command, acceptance: Acceptance, client: RepositoryClient) -> Comment:
-    """The comment to be pinned: the one linked, with text the asking one, else the one before it."""
+async def chosen(
+    command: Command, acceptance: Acceptance, client: RepositoryClient, machinery: Collection[Ref] = ()
+) -> Comment:
+    """The comment to be pinned: the one linked, with text the asking one, else the one before it.
+
+    `machinery` are comments of ours that say nothing by themselves; the one before is none of those.
+    """
     link = command.params.get("link")
     asking = acceptance.event.comment
     if link:
@@ -35,7 +42,19 @@ async def chosen(command: Command, acceptance: Acceptance, client: RepositoryCli
         if asking is None or not asking.id:
             raise UserError("pin_refused", "the issue's own text is always shown to agents", "pin a comment instead")
         return asking
-    return await _before(acceptance, client)
+    return await _before(acceptance, client, machinery)
+
+
+async def _machinery(replies: Replies, acceptance: Acceptance) -> frozenset[Ref]:
+    """What the bot says in a thread beside results: the index, answers of built-ins, status, questions, failures."""
+    event = acceptance.event
+
+    def work(session: Session) -> frozenset[Ref]:
+        thread = threads.find(session, event.repository.id, event.issue.number)
+        said = spoken.by_posted(session, thread.id) if thread is not None else {}
+        return frozenset(which for which, purpose in said.items() if purpose not in _RESULTS)
+
+    return await replies.store.read(work)
 
 
 async def _linked(link: str, acceptance: Acceptance, client: RepositoryClient) -> Comment:
@@ -77,12 +96,13 @@ def comment_of(link: str, full_name: str, number: int) -> Ref:
     return found
 
 
-async def _before(acceptance: Acceptance, client: RepositoryClient) -> Comment:
-    """The comment before the one that asks: in its own review thread, else in the conversation."""
+async def _before(acceptance: Acceptance, client: RepositoryClient, machinery: Collection[Ref]) -> Comment:
+    """The comment of a person, or the result, before the one that asks: in its own review thread, else anywhere."""
     event = acceptance.event
     asking, count = event.comment, event.issue.comment_count
     if asking is not None and asking.place is not None:
-        if (found := await _before_in_thread(client, event.issue.number, asking, asking.place.root_id)) is not None:
+        found = await _before_in_thread(client, event.issue.number, asking, asking.place.root_id, machinery)
+        if found is not None:
             return found
         asking = None
     elif asking is not None and asking.kind == "review":
@@ -91,18 +111,21 @@ async def _before(acceptance: Acceptance, client: RepositoryClient) -> Comment:
     page = max(1, -(-count // PER_PAGE))
     while asking is not None and page >= 1:
         read = await client.comments(event.issue.number, page=page, per_page=PER_PAGE)
-        earlier = [one for one in read.items if _precedes(one, asking) and not one.minimized]
+        shown = [one for one in read.items if not one.minimized and ref(one) not in machinery]
+        earlier = [one for one in shown if _precedes(one, asking)]
         if earlier:
             return max(earlier, key=order)
         page = page - 1 if page <= read.last else read.last
     raise UserError("pin_refused", "there is no comment before yours", "link the one you mean, or write `pin <text>`")
 
 
-async def _before_in_thread(client: RepositoryClient, number: int, asking: Comment, root_id: int) -> Comment | None:
+async def _before_in_thread(
+    client: RepositoryClient, number: int, asking: Comment, root_id: int, machinery: Collection[Ref]
+) -> Comment | None:
     pages = Pages()
     await read_tail(pages, lambda page: client.review_comments_page(number, page), lambda: False)
     known = [one for one in pages.comments.values() if one.place is not None and one.place.root_id == root_id]
-    earlier = [one for one in known if _precedes(one, asking)]
+    earlier = [one for one in known if _precedes(one, asking) and ref(one) not in machinery]
     if not earlier and root_id != asking.id:
         with suppress(NotFound):
             return await client.review_comment(root_id)
@@ -157,13 +180,13 @@ def unpin(session: Session, thread: Thread, command: Command, handle: str, speak
 
 
 async def _pin(replies: Replies, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act:
-    comment = await chosen(asked.command, acceptance, client)
+    comment = await chosen(asked.command, acceptance, client, await _machinery(replies, acceptance))
 
     def act(session: Session, thread: Thread) -> None:
         if pin(session, thread, comment, asked, acceptance, replies.speaker):
             replies.done(session, thread, asked, acceptance)
         else:
-            replies.say(session, thread, asked, acceptance, f"[That comment]({comment.url}) is pinned already.")
+            replies.not_done(session, thread, asked, acceptance, f"[That comment]({comment.url}) is pinned already.")
 
     return act
 

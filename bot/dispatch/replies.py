@@ -50,17 +50,38 @@ class Replies:
 
         return act
 
-    def done(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance) -> None:
-        """👍 for a built-in that did what it was told; a suggestion is none."""
-        if asked.command.kind == "builtin":
-            react(session, thread, acceptance, asked, "+1", self.speaker)
+    def not_done(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
+        """😕 and why, for a built-in that had nothing to do."""
+        react(session, thread, acceptance, asked, "confused", self.speaker)
+        self.say(session, thread, asked, acceptance, body)
 
-    def say(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance, body: str) -> None:
-        """Answer a built-in in the thread, unless its sender was answered too often."""
-        if not admission.answers(session, thread, acceptance.event.sender, self.speaker, acceptance.now):
+    def done(self, session: Session, thread: Thread, asked: Asked, acceptance: Acceptance) -> None:
+        """👍 for a built-in that did what it was told; 😕 for what only was close to a command."""
+        content = "+1" if asked.command.kind == "builtin" else "confused"
+        react(session, thread, acceptance, asked, content, self.speaker)
+
+    def say(
+        self,
+        session: Session,
+        thread: Thread,
+        asked: Asked,
+        acceptance: Acceptance,
+        body: str,
+        mentions: Sequence[str] = (),
+        *,
+        always: bool = False,
+    ) -> None:
+        """Answer a built-in in the thread, unless its sender was answered too often; `always`: even then.
+
+        `mentions` may be notified.
+        """
+        allowed = admission.answers(session, thread, acceptance.event.sender, self.speaker, acceptance.now)
+        if not allowed and not always:
             return
         slot = acceptance.slot(asked, "command")
-        self.speaker.comment(session, thread, slot, purpose="command", body=body, target_id=acceptance.reply_to)
+        self.speaker.comment(
+            session, thread, slot, purpose="command", body=body, target_id=acceptance.reply_to, mentions=mentions
+        )
 
 
 #: Gets a built-in's act: GitHub is asked here, the act itself is rows only. Raises `UserError` for what cannot be done.

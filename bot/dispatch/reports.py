@@ -7,20 +7,26 @@ from datetime import datetime
 from math import inf
 
 from bot.context import manifest_table
+from bot.dispatch import inputs
 from bot.dispatch.acceptance import Acceptance, Act, Asked, broken_body
 from bot.dispatch.admission import Ceilings
-from bot.dispatch.builtins import BUILTINS, Offer, builtins_text, help_text
+from bot.dispatch.answering import linked
+from bot.dispatch.builtins import BUILTINS, Offer, builtins_text, folded, help_text
 from bot.dispatch.commands import Command
 from bot.dispatch.halts import paused
 from bot.dispatch.replies import Prepare, Replies
+from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.context import Manifest
 from bot.model.role import Role
 from bot.model.state import RunState
 from bot.publish import inline_code
+from bot.publish.gate import moment
 from bot.store import Session, dispatches, gates, runs
+from bot.store.gates import Asked as Gated
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration, DayLimits
+from bot.workflows.answers import for_people
 
 
 def help_body(acceptance: Acceptance) -> str:
@@ -30,7 +36,7 @@ def help_body(acceptance: Acceptance) -> str:
     if configured is None or configured.configuration is None:
         told = broken_body(acceptance)
         table = builtins_text(BUILTINS, handle, Role.WRITE)
-        return f"{told}\n\nUntil it is mended only the built-in commands work:\n\n{table}"
+        return f"{told}\n\nUntil it is mended only the built-in commands work.\n\n{folded('Built-in commands', table)}"
     usable = configured.configuration
     offers = [_offer(usable, name) for name in usable.names()]
     return help_text(BUILTINS, offers, handle, usable.bot.default, usable.bot.trigger_role)
@@ -39,7 +45,7 @@ def help_body(acceptance: Acceptance) -> str:
 def _offer(usable: Configuration, name: str) -> Offer:
     workflow = usable.workflow_for(name)
     assert workflow is not None, "names() names only what runs"
-    return Offer(name, workflow.description, (*workflow.params, *workflow.inputs))
+    return Offer(name, workflow.description, inputs.words(workflow))
 
 
 def did_you_mean(command: Command, acceptance: Acceptance) -> str:
@@ -78,21 +84,29 @@ def _status_line(session: Session, run: Run, now: datetime) -> str:
     since = run.started_at if run.state is not RunState.QUEUED and run.started_at else run.queued_at
     minutes = max(0, int((now - since).total_seconds())) // 60
     age = f"{minutes} min" if minutes else "less than a minute"
-    pieces = [f"- r{run.number} {inline_code(run.workflow)}", f"{run.state} for {age}"]
+    gated = gates.asking(session, run.id) if run.state is RunState.WAITING else []
+    state = f"waits for {age}" if gated else f"{run.state} for {age}"
+    first = runs.get(session, run.retry_of) if run.retry_of is not None else None
+    again = f", again r{first.number}" if first is not None else ""
+    pieces = [f"- r{run.number}{again} {inline_code(run.workflow)}", state]
     if run.state is RunState.QUEUED:
         before = dispatches.before(session, run)
         pieces.append(f"{before} before it" if before else "next in this thread")
-    if run.state is RunState.WAITING:
-        names = [inline_code(each.name) for each in gates.asking(session, run.id)]
-        pieces += [f"waits for an answer to {', '.join(names)}"] if names else []
+    pieces += [_question(session, each) for each in gated]
     pieces.append(f"asked by {inline_code(asked.actor)}")
-    if run.retry_of is not None and (first := runs.get(session, run.retry_of)) is not None:
-        pieces.append(f"r{first.number} again")
     return " · ".join(pieces)
 
 
+def _question(session: Session, asked: Gated) -> str:
+    """What a run asks people now: where it stands, who can answer, and until when."""
+    gate = asked.gate
+    people = for_people(gate.who, inline_code(asked.dispatch.actor), inline_code).rstrip(",") or "nobody by name"
+    until = f" until {moment(gate.deadline)}" if gate.deadline is not None else ""
+    return f"{linked(session, asked)}: {people} can answer{until}"
+
+
 def why_body(session: Session, thread: Thread, named: str | None) -> str:
-    """The manifest of the run's newest prompt as a table."""
+    """The manifest of the run's newest prompt as a table. Raises `UserError` where there is none."""
     if named is not None:
         run = dispatches.numbered(session, thread.id, int(named[1:]))
         candidates = [run] if run else []
@@ -104,10 +118,10 @@ def why_body(session: Session, thread: Thread, named: str | None) -> str:
                 head = f"**What r{run.number} saw** ({inline_code(run.workflow)}, step {inline_code(attempt.step)})"
                 return f"{head}\n\n{manifest_table(Manifest.model_validate(attempt.manifest))}"
     if named is not None and not candidates:
-        return f"There is no {named} in this thread."
+        raise UserError("why_none", f"There is no {named} in this thread.")
     if named is not None:
-        return f"{named} has asked no model, so there is nothing to show."
-    return "No run of this thread has asked a model yet."
+        raise UserError("why_none", f"{named} has asked no model, so there is nothing to show.")
+    raise UserError("why_none", "No run of this thread has asked a model yet.")
 
 
 def config_body(acceptance: Acceptance) -> str:
@@ -202,8 +216,12 @@ async def _status(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
 
 async def _why(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
+        try:
+            body = why_body(session, thread, asked.command.params.get("run"))
+        except UserError as error:
+            replies.not_done(session, thread, asked, acceptance, error.message)
+            return
         replies.done(session, thread, asked, acceptance)
-        body = why_body(session, thread, asked.command.params.get("run"))
         replies.say(session, thread, asked, acceptance, body)
 
     return act

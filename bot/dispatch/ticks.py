@@ -171,8 +171,15 @@ def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
 
     def act(session: Session, thread: Thread) -> None:
         again = standing(session, thread, comment.id, None)
-        if again is not None:
-            outbox.deleted(session, again.row)
+        if again is None:
+            return
+        outbox.deleted(session, again.row)
+        if (gate := again.asked) is not None and again.current and gate.gate.state is GateState.OPEN:
+            by = inline_code(occasion.event.sender.login)
+            gate.gate.note = f"{by} had deleted this question; it is asked here again"
+            session.add(gate.gate)
+            session.flush()
+            say_gate(session, parts.speaker, gate)
 
     return Heard("a comment of ours that asks was deleted", act)
 

@@ -125,7 +125,7 @@ class Advancing(Pausing):
     def _end(self, tree: Tree, found: Survey) -> End | None:
         rows = self._rows
         if rows.run.cancelled_by:
-            return End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}")
+            return End(RunState.CANCELLED, None, rows.run.reason or f"cancelled by {rows.run.cancelled_by}")
         if found.end is not None:
             lacking = exported(rows, tree.root, self._terms.result_bytes)
             if found.end.state is RunState.SUCCEEDED and lacking.code:

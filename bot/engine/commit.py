@@ -115,7 +115,8 @@ def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled
             session.add(attempt)
     session.flush()
     if cancelled:
-        finish(session, rows, End(RunState.CANCELLED, None, f"cancelled by {rows.run.cancelled_by}"), say, now)
+        why = rows.run.reason or f"cancelled by {rows.run.cancelled_by}"
+        finish(session, rows, End(RunState.CANCELLED, None, why), say, now)
     else:
         runs.release(session, rows.run, now)
 

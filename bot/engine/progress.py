@@ -141,9 +141,9 @@ class Progress:
 
 
 def _where(rows: RunRows, where: str) -> str:
-    """Where it stands, and what is tried."""
-    trial = trial_of(rows.dispatch)
-    return where if trial is None else f"{where} · {trial}"
+    """Where it stands, what it repeats, and what is tried."""
+    trial, again = trial_of(rows.dispatch), f"again r{rows.again}" if rows.again is not None else ""
+    return " · ".join(filter(None, (where, again, str(trial or ""))))
 
 
 def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workflow | None, now: datetime) -> None:

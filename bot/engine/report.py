@@ -25,7 +25,7 @@ from bot.publish import (
     say_gate,
     say_reminder,
 )
-from bot.store import Session, outbox, snapshots, spoken
+from bot.store import Session, dispatches, outbox, snapshots, spoken
 from bot.store.gates import ASKED, asked_in
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Dispatch, Gate
@@ -79,6 +79,8 @@ class Reporter:
                     name = inline_code(rows.run.workflow)
                     body = note_body(f"r{rows.run.number} {name} succeeded without output.", footer=_footer(rows, None))
                     self._end(session, rows, body, "output", bot)
+            case RunState.CANCELLED if end.reason.startswith(dispatches.TOLD):
+                pass  # the comment of whoever stopped the thread names it
             case RunState.CANCELLED:
                 by = rows.run.cancelled_by or ""
                 body = cancelled_body(
@@ -228,7 +230,7 @@ def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
     return replace(
-        run_footer(rows.run, rows.attempts),
+        run_footer(rows.run, rows.attempts, rows.again),
         model=attempt.model if attempt is not None else "",
         seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,

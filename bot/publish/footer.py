@@ -53,6 +53,8 @@ class Footer:
     threads: Sequence[tuple[str, str]] = ()
     #: what is tried, in words; empty where nothing is
     trial: str = ""
+    #: the number of the run that it repeats
+    again: int | None = None
 
     @property
     def link(self) -> str:
@@ -60,7 +62,8 @@ class Footer:
         return f"[r{self.run}]({self.url})" if self.url else f"r{self.run}"
 
     def __str__(self) -> str:
-        pieces = [self.link, plain(self.name), plain(self.trial), plain(self.model)]
+        again = f", again r{self.again}" if self.again is not None else ""
+        pieces = [f"{self.link}{again}", plain(self.name), plain(self.trial), plain(self.model)]
         if self.seconds is not None:
             pieces.append(duration(self.seconds))
         if self.usage is not None and self.usage.tokens:

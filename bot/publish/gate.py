@@ -8,27 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from bot.model.ident import compact
-from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.publish.body import inline_code, one_line, stack
 from bot.publish.boxes import box
 from bot.publish.footer import Footer, plain
 from bot.publish.split import closing
-from bot.workflows.answers import choices
+from bot.workflows.answers import choices, for_people
 from bot.workflows.gate_steps import APPROVE, ASKED_MAX
 
 #: characters of a form's answer that are shown; all of it is in the step's output
 _SHOWN = 200
 #: characters of what is asked about that are shown, so that the options behind it are always there
 SHOW_MAX = 120_000
-#: whoever has a role, in words
-_PEOPLE: Mapping[str, str] = {
-    Role.READ: "anybody who can read here",
-    Role.TRIAGE: "anybody who can triage here",
-    Role.WRITE: "anybody who can write here",
-    Role.MAINTAIN: "a maintainer",
-    Role.ADMIN: "an administrator",
-}
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,99})")
 
 
@@ -135,13 +126,7 @@ def reminder_body(*, name: str, question: str, whom: Sequence[str], link: str, u
 
 def for_whom(who: Mapping[str, Any], requester: str) -> str:
     """Whom a gate is for, in words."""
-    named = [person(login) for login in who.get("logins") or ()]
-    if who.get("role"):
-        named.append(_PEOPLE.get(who["role"], f"somebody with the role {inline_code(str(who['role']))}"))
-    if who.get("dashboard"):
-        named.append("whoever runs the bot")
-    besides = f"{',' if len(named) > 1 else ''} other than {person(requester)}" if who.get("not_requester") else ""
-    return (" or ".join(named) + besides + ("," if besides.startswith(",") else "")) if named else ""
+    return for_people(who, person(requester), person)
 
 
 def person(login: str) -> str:

@@ -9,11 +9,11 @@ from bot.publish.footer import Footer
 from bot.store.tables import Attempt, Run
 
 
-def run_footer(run: Run, attempts: Iterable[Attempt]) -> Footer:
-    """Without what a retry took over: that was paid by the run that it is taken from."""
+def run_footer(run: Run, attempts: Iterable[Attempt], again: int | None = None) -> Footer:
+    """Without what a retry took over: that was paid by the run that it is taken from. `again` is that run's number."""
     usage = Usage()
     for each in attempts:
         if each.taken_from is None:
             usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
     took = (run.ended_at - run.started_at).total_seconds() if run.started_at and run.ended_at else None
-    return Footer(run.number, name=run.workflow, seconds=took, usage=usage)
+    return Footer(run.number, name=run.workflow, seconds=took, usage=usage, again=again)

@@ -14,7 +14,7 @@ from bot.model.state import GateState
 from bot.store import gates
 from bot.store.gates import Asked
 from bot.store.tables import Gate
-from bot.workflows.answers import Person, barred, taken
+from bot.workflows.answers import Person, barred, refused, taken
 from bot.workflows.gate_steps import REJECT
 from bot.workflows.routing import END
 
@@ -64,8 +64,10 @@ def answer(session: Session, asked: Asked, given: Mapping[str, Any], by: Answeri
     if by.person is None and not gate.who.get("dashboard"):
         message = f"`{asked.name}` takes no answer over the API"
         raise UserError("not_allowed", message, "Its step would have to say `who: {dashboard: true}`.")
-    if by.person is not None and (why := barred(gate.who, by.person, gates.requesters(session, asked))):
-        raise UserError("not_allowed", f"`{asked.name}`: {why}")
+    if by.person is not None and (bar := barred(gate.who, by.person, gates.requesters(session, asked))):
+        them, requester = by.channel == "command", asked.dispatch.actor
+        said = refused(bar, gate.who, by.person, asked.name, requester, to_them=them)
+        raise UserError("not_allowed", said)
     kept = taken(gate.options, given)
     if by.head == "" and binds(gate, kept):
         raise UserError("gate_unread", "the head cannot be read, and an answer is bound to it", "Answer again later.")

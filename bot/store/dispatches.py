@@ -13,6 +13,9 @@ from bot.store import gates
 from bot.store.database import ring
 from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
+#: how the reason begins of a run that ended together with all of its thread, which one comment tells
+TOLD = "stopped by "
+
 
 def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None) -> Run:
     """Give the dispatch its place in the thread's order and queue its run; `retry_of` is the run that it repeats."""
@@ -184,15 +187,18 @@ def numbered(session: Session, thread_id: str, number: int) -> Run | None:
     return session.exec(select(Run).where(Run.thread_id == thread_id, Run.number == number)).first()
 
 
-def cancel(session: Session, run: Run, by: str, now: datetime) -> bool:
-    """Cancel a run. A running one is told through the `cancel` bell (False: its worker ends it); others end here."""
+def cancel(session: Session, run: Run, by: str, now: datetime, *, told: bool = False) -> bool:
+    """Cancel a run. A running one is told through the `cancel` bell (False: its worker ends it); others end here.
+
+    `told`: its end is told already, so that nothing more is said about it (`TOLD` begins its reason).
+    """
     run.cancelled_by = by
+    run.reason = f"{TOLD if told else 'cancelled by '}{by}"
     if run.state is RunState.RUNNING:
         session.add(run)
         ring(session, "cancel")
         return False
     run.state = follow(run.state, RunState.CANCELLED)
-    run.reason = f"cancelled by {by}"
     run.ended_at = now
     dispatch = session.get_one(Dispatch, run.dispatch_id)
     dispatch.state = follow(dispatch.state, DispatchState.CANCELLED)

@@ -17,6 +17,8 @@ from bot.store.tables import Attempt, Dispatch, Frame, Gate, Outbox, Run, Thread
 
 #: kinds that people answer; the others wait for an event, a time, or for what was posted
 ASKED = ("answer", "approval")
+#: of how many gates is looked whether they were open of late
+_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,13 @@ def open_in(session: Session, thread_id: str) -> list[Asked]:
 
 
 def called(session: Session, thread_id: str, name: str) -> Asked | None:
-    """The newest gate that people of the thread call so (`r5.approve`), open or not."""
+    """The newest gate that people of the thread call so (`r5.approve`), or of that run (`r5`), open or not."""
     number, _, rest = name.partition(".")
-    step = rest.rpartition(".")[2]
     if not number[1:].isdigit():
         return None
-    where = (Run.thread_id == thread_id, Run.number == int(number[1:]), col(Attempt.step).ilike(step, escape="\\"))
+    where = (Run.thread_id == thread_id, Run.number == int(number[1:]))
     found = _found(session, col(Gate.kind).in_(ASKED), *where)
-    return next((one for one in found if one.is_called(name)), None)
+    return next((one for one in found if not rest or one.is_called(name)), None)
 
 
 def of_run(session: Session, run_id: str) -> list[Asked]:
@@ -80,10 +81,33 @@ def of_run(session: Session, run_id: str) -> list[Asked]:
     return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id)
 
 
-def any_open(session: Session, repository_id: int, number: int) -> bool:
-    """Whether people are asked something in a thread now."""
+def asked_since(session: Session, repository_id: int, number: int, since: datetime) -> bool:
+    """Whether people are asked something in a thread now, or were at that time or later."""
     thread = session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
-    return thread is not None and bool(open_in(session, thread.id))
+    if thread is None:
+        return False
+    if open_in(session, thread.id):
+        return True
+    return any(_until(one) >= since for one in newest(session, thread.id, _LOOKED_AT))
+
+
+def newest(session: Session, thread_id: str, limit: int = 1) -> list[Asked]:
+    """What the thread's runs asked people last, newest first, open or not."""
+    return _found(session, col(Gate.kind).in_(ASKED), Run.thread_id == thread_id, limit=limit)
+
+
+def _until(asked: Asked) -> datetime:
+    """Until when a gate that is not open any more was, as far as its rows tell."""
+    gate = asked.gate
+    at = (gate.answer or {}).get("at")
+    ends = [asked.run.queued_at, gate.opened_at]
+    if isinstance(at, str):
+        ends.append(datetime.fromisoformat(at))
+    elif gate.state is GateState.EXPIRED:
+        ends.append(gate.deadline)
+    else:
+        ends.append(asked.run.ended_at)
+    return max(end for end in ends if end is not None)
 
 
 def requesters(session: Session, asked: Asked) -> frozenset[int]:

@@ -40,6 +40,8 @@ class RunRows:
     posts: dict[str, list[Outbox]] = field(default_factory=dict)
     artifacts: list[Artifact] = field(default_factory=list)
     exports: list[Export] = field(default_factory=list)
+    #: the number of the run that it repeats
+    again: int | None = None
 
     @property
     def root(self) -> Frame:
@@ -116,6 +118,7 @@ def next_due(session: Session) -> datetime | None:
 def rows(session: Session, run_id: str) -> RunRows:
     """The rows of a run, attempts in the order they were made."""
     run = session.get_one(Run, run_id)
+    first = session.get(Run, run.retry_of) if run.retry_of is not None else None
     return RunRows(
         run=run,
         dispatch=session.get_one(Dispatch, run.dispatch_id),
@@ -128,6 +131,7 @@ def rows(session: Session, run_id: str) -> RunRows:
         posts=posts(session, run_id),
         artifacts=list(session.exec(select(Artifact).where(Artifact.run_id == run_id).order_by(col(Artifact.id)))),
         exports=list(session.exec(select(Export).where(Export.run_id == run_id).order_by(col(Export.revision)))),
+        again=first.number if first is not None else None,
     )
 
 

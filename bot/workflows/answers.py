@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from bot.errors import UserError
 from bot.model.role import Role
@@ -14,6 +14,18 @@ from bot.model.role import Role
 TEXT_MAX = 16_384
 #: what a `bool` is chosen by
 YES, NO = "yes", "no"
+
+
+#: whoever has a role, in words
+_PEOPLE: Mapping[str, str] = {
+    Role.READ: "anybody who can read here",
+    Role.TRIAGE: "anybody who can triage here",
+    Role.WRITE: "anybody who can write here",
+    Role.MAINTAIN: "a maintainer",
+    Role.ADMIN: "an administrator",
+}
+#: what shuts somebody out: they asked for the run, they are none of those named, or their role is not enough
+Bar = Literal["requester", "login", "role"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +37,53 @@ class Person:
     role: Role
 
 
-def barred(who: Mapping[str, Any], person: Person, requesters: Collection[int]) -> str:
-    """Why a person may not answer a gate that is for `who`, in words; empty for one who may.
+def barred(who: Mapping[str, Any], person: Person, requesters: Collection[int]) -> Bar | None:
+    """What shuts a person out from a gate that is for `who`; None for one who may answer.
 
     `requesters` are the ids of whoever asked for the run, and of whoever is at the root of the chain that led to it.
     """
     if who.get("not_requester") and person.id in requesters:
-        return "whoever asked for the run may not answer (`not_requester`)"
+        return "requester"
     logins = [str(login) for login in who.get("logins") or ()]
     if person.login.casefold() in {login.casefold() for login in logins}:
         # whoever is named may answer with any role, but not without one: that is somebody who has left
-        return "" if person.role.at_least(Role.READ) else f"{person.login} has no access here any more"
+        return None if person.role.at_least(Role.READ) else "role"
     role = who.get("role") or ("" if logins else Role.WRITE)
     if not role:
-        return f"only {_listed(logins)} may answer"
+        return "login"
     # everybody has `read` in a public repository; `none` would let in whoever has no access at all
     least = Role(role) if Role(role).at_least(Role.READ) else Role.READ
-    if person.role.at_least(least):
+    return None if person.role.at_least(least) else "role"
+
+
+def refused(bar: Bar, who: Mapping[str, Any], person: Person, name: str, requester: str, *, to_them: bool) -> str:
+    """Why a person may not answer the gate `name`, and who can, as a sentence without its full stop.
+
+    `requester` is whoever asked for its run, not for one that led to it; `to_them`: it is said to the person.
+    """
+    if bar == "requester":
+        run = name.partition(".")[0]
+        asker = "you" if to_them else f"`{person.login}`"
+        run = run if person.login.casefold() == requester.casefold() else f"what led to {run}"
+        others = [str(one) for one in who.get("logins") or () if str(one).casefold() != person.login.casefold()]
+        people = for_people({**who, "logins": others}, f"`{person.login}`", "`{}`".format).rstrip(",")
+        return f"{asker} asked for {run}, so somebody else has to answer" + (f": {people}" if people else "")
+    people = for_people(who, f"`{requester}`", "`{}`".format).rstrip(",") or _PEOPLE[Role.WRITE]
+    has = "no role here" if person.role is Role.NONE else str(person.role)
+    return f"`{name}` is for {people}" + (f"; `{person.login}` has {has}" if bar == "role" else "")
+
+
+def for_people(who: Mapping[str, Any], requester: str, named: Callable[[str], str]) -> str:
+    """Whom a gate is for, in words; `named` writes a login, `requester` is whoever `not_requester` shuts out."""
+    people = [named(str(login)) for login in who.get("logins") or ()]
+    if who.get("role"):
+        people.append(_PEOPLE.get(who["role"], f"somebody with the role `{who['role']}`"))
+    if who.get("dashboard"):
+        people.append("whoever runs the bot")
+    if not people:
         return ""
-    besides = f", and {person.login} is not {_listed(logins)}" if logins else ""
-    return f"the role `{least}` is needed and {person.login} has `{person.role}`{besides}"
+    several = "," if len(people) > 1 else ""
+    return " or ".join(people) + (f"{several} other than {requester}{several}" if who.get("not_requester") else "")
 
 
 def choices(asked: Mapping[str, Any]) -> tuple[str, ...]:

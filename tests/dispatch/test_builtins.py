@@ -31,18 +31,27 @@ def test_the_builtins_of_now() -> None:
 
 def test_help_lists_the_repository_first_and_folds_the_builtins() -> None:
     """Agents and workflows with description and params, then the default, then every built-in."""
-    offers = [Offer("triage", "Says what is missing"), Offer("build", "Builds it", ("base",)), Offer("ask")]
+    offers = [Offer("triage", "Says what is missing"), Offer("build", "Builds it", ("[base=…]",)), Offer("ask")]
     text = help_text(BUILTINS, offers, "@bot", "ask")
     head, folded = text.split("<details>")
     assert re.findall(r"^\| `(.*?)` \| (.*?) \|$", head, re.MULTILINE) == [
         ("@bot ask …", "–"),
-        ("@bot build base=… …", "Builds it"),
+        ("@bot build [base=…] …", "Builds it"),
         ("@bot triage …", "Says what is missing"),
     ]
     assert "Anything else after `@bot` goes to `ask`." in head
     for builtin in BUILTINS:
         assert f"`@bot {builtin.example}`" in folded
         assert builtin.summary in folded
+
+
+def test_help_folds_many_words() -> None:
+    """What makes a table too wide stands below it."""
+    words = tuple(f"[colour_{n}=red\\|blue]".replace("\\", "") for n in range(4))
+    text = help_text(BUILTINS, [Offer("paint", "Paints", words), Offer("go", "Goes", ("kind=a|b",))], "@bot", "ask")
+    assert "| `@bot paint key=… …` | Paints |" in text
+    assert "| `@bot go kind=a\\|b …` | Goes |" in text
+    assert f"<summary>What they take</summary>\n\n- `paint`: `{' '.join(words)}`\n" in text
 
 
 def test_help_without_a_configuration() -> None:

@@ -161,6 +161,11 @@ def test_every_example_is_its_own_command(builtin: Builtin) -> None:
         ("Reject r5.plan It is\nbad", False, "builtin", {"gate": "r5.plan"}, "It is\nbad"),
         ("answer size=7 kind=b", True, "builtin", {}, "size=7 kind=b"),
         ("answer me this", False, "default", {}, "answer me this"),
+        ("approve r9", False, "builtin", {"gate": "r9"}, ""),
+        ("approve r9: fine", True, "builtin", {"gate": "r9"}, "fine"),
+        ("approve r9 at last", False, "default", {}, "approve r9 at last"),
+        ("approve?", True, "builtin", {}, "?"),
+        ("approve r1.ok?", True, "builtin", {"gate": "r1.ok"}, "?"),
     ],
 )  # fmt: skip
 def test_an_answer(text: str, asked: bool, kind: str, params: dict[str, str], free: str) -> None:

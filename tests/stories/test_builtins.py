@@ -75,8 +75,12 @@ async def test_cancel_ends_the_running_one_and_the_waiting_one(stage: Stage) -> 
 
 async def test_cancel_when_nothing_runs(stage: Stage) -> None:
     """Told, not silent."""
-    await stage.says("ana", "@bot cancel r9")
+    asked = await stage.says("ana", "@bot cancel r9")
     assert stage.replies() == ["r9 is not under way here."]
+    assert stage.reactions(asked) == ["confused"]
+    asked = await stage.says("ana", "@bot why r9")
+    assert stage.replies()[-1] == "There is no r9 in this thread."
+    assert stage.reactions(asked) == ["confused"]
 
 
 async def test_pin_unpin_and_pins(stage: Stage) -> None:
@@ -99,6 +103,22 @@ async def test_pin_unpin_and_pins(stage: Stage) -> None:
     assert "Keep Python" not in index
     await stage.says("ana", "@bot pins")
     assert "1. [sam," in stage.replies()[-1]
+
+
+async def test_a_bare_pin_skips_what_the_bot_says_about_itself(stage: Stage) -> None:
+    """The index, answers of built-ins and refusals are not meant; a result is."""
+    await stage.says("sam", "Keep Python 3.9 working")
+    for words in ("status", "pin Be kind", "pins", "cancel"):
+        await stage.says("meg", f"@bot {words}")
+    await stage.says("ana", "@bot unpin 1")
+    # what people said to the bot stands between: theirs is the newest comment that is no machinery
+    await stage.says("ana", "@bot pin")
+    assert "@bot unpin 1" in stage.replies()[1]
+    await stage.says("ana", "@bot two")
+    asked = await stage.says("ana", "@bot pin")
+    assert stage.reactions(asked) == ["+1"]
+    index = next(one for one in stage.replies() if "What the bot always sees here" in one)
+    assert '"text second after first' in index
 
 
 async def test_a_pin_of_another_thread_is_refused(stage: Stage) -> None:

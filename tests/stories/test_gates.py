@@ -6,15 +6,20 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from sqlmodel import select
 
 from bot.app import Bot
 from bot.demo.records import Comment
 from bot.demo.server import LookAlikeServer
+from bot.model.clock import SystemClock
 from bot.publish.marker import strip
+from bot.store import Session
+from bot.store.tables import Gate, Run
 from tests.fake_llm import Reply
 from tests.restarts import Scene, at_rest, until
 from tests.stage import Stage, make_world, open_stage
@@ -105,7 +110,7 @@ async def test_a_tick_of_somebody_who_may_not(tmp_path: Path) -> None:
         await ticks(stage, "ana", "approve")
         (asked,) = stage.replies()
         assert "- [ ] approve" in asked
-        assert "The tick by `ana` does not count: `r1.approve`: the role `maintain` is needed" in asked
+        assert "*The tick by `ana` does not count: `r1.approve` is for a maintainer; `ana` has write.*" in asked
         assert strip(question(stage).body) == asked
 
 
@@ -151,7 +156,7 @@ async def test_a_form(tmp_path: Path) -> None:
         assert stage.reactions(said) == ["confused"]
         refused = stage.replies()[-1]
         assert "`size` needs an answer; `colour` takes one of `red`, `blue`." in refused
-        assert "`@bot answer r1.form size=… colour=…`" in refused
+        assert refused.endswith(" Answer with `@bot answer size=… colour=…`.")
         await stage.says("ana", "@bot answer size=7 colour=red")
         assert "- How big?: `7`\n- Which colour?: `red`" in stage.replies()[0]
         assert "made 7" in stage.replies()[-1]
@@ -239,7 +244,17 @@ async def test_several_gates(tmp_path: Path) -> None:
         assert stage.reactions(said) == ["confused"]
         listed = stage.replies()[-1]
         assert "Several questions wait for an answer here." in listed
-        assert "- `r1.one`: `First?`\n- `r1.two`: `Second?`" in listed
+        first = f"{stage.world.site_url}/acme/widgets/issues/1#issuecomment-{question(stage, place=0).id}"
+        assert f"- [`r1.one`]({first}): `First?`, asked for by `ana`\n- [`r1.two`](" in listed
+        assert listed.endswith("Say which one: `@bot approve r1.one`.")
+        await stage.says("ana", "@bot answer reject it is bad")
+        assert stage.replies()[-1].endswith("Say which one: `@bot answer r1.one reject …`.")
+        await stage.says("ana", "@bot answer r1 reject it is bad")
+        assert stage.replies()[-1].endswith("Say which one: `@bot answer r1.one reject …`.")
+        await stage.says("ana", "@bot answer r1.one perhaps")
+        assert stage.replies()[-1] == (
+            "`perhaps` is no option. Answer with `@bot answer r1.one approve` or `@bot answer r1.one reject`."
+        )
         await stage.says("ana", "@bot approve r1.two")
         await stage.says("ana", "@bot approve one because I say so")
         first, second = stage.replies()[:2]
@@ -328,10 +343,11 @@ async def test_not_the_requester(tmp_path: Path) -> None:
     async with asking(tmp_path, steps) as stage:
         assert "anybody who can write here other than @ana can answer" in stage.replies()[0]
         await ticks(stage, "ana", "approve")
-        assert "does not count: `r1.approve`: whoever asked for the run may not answer" in stage.replies()[0]
+        why = "asked for r1, so somebody else has to answer: anybody who can write here other than `ana`."
+        assert f"*The tick by `ana` does not count: `ana` {why}*" in stage.replies()[0]
         said = await stage.says("ana", "@bot approve")
         assert stage.reactions(said) == ["confused"]
-        assert "whoever asked for the run may not answer" in stage.replies()[-1]
+        assert stage.replies()[-1] == f"You {why}"
         await ticks(stage, "meg", "approve")
         assert "✅ Answered by `meg`" in stage.replies()[0]
 
@@ -358,7 +374,7 @@ async def test_somebody_by_name(tmp_path: Path) -> None:
     async with asking(tmp_path, APPROVE.replace("{role: maintain}", "{logins: [sam]}")) as stage:
         assert "; @sam can answer until" in stage.replies()[0]
         await stage.says("meg", "@bot approve")
-        assert "only `sam` may answer" in stage.replies()[-1]
+        assert stage.replies()[-1] == "`r1.approve` is for `sam`."
         said = await stage.says("sam", "@bot approve")
         assert stage.reactions(said) == ["+1"]
         assert "✅ Answered by `sam`" in stage.replies()[0]
@@ -407,6 +423,7 @@ async def test_a_deleted_comment(tmp_path: Path) -> None:
         stage.world.delete_comment(gone.id, "meg")
         await stage.settle()
         assert question(stage).id != gone.id
+        assert "*`meg` had deleted this question; it is asked here again.*" in question(stage).body
         await ticks(stage, "meg", "approve")
         settled = question(stage)
         assert "✅ Answered by `meg`" in settled.body
@@ -446,15 +463,70 @@ async def test_told_twice(tmp_path: Path) -> None:
 
 
 async def test_words_where_nobody_is_asked(tmp_path: Path) -> None:
-    """A bare `approve` is told that nothing waits; with words behind it, it is a request as any other."""
+    """A late answer is told what became of the question, and is no request; where nobody was asked, it is one."""
     async with asking(tmp_path) as stage:
         await ticks(stage, "meg", "stop")
-        await stage.says("ana", "@bot approve")
-        assert stage.replies()[-1] == "Nothing waits for an answer here."
+        became = "Nothing waits for an answer here. `r1.approve` was answered by `meg`: `stop`."
+        for words in (
+            "approve",
+            "approve it is small",
+            "reject no",
+            "answer revise leave it",
+            "approve r1 yes",
+        ):
+            late = await stage.says("ana", f"@bot {words}")
+            assert stage.reactions(late) == ["confused"]
+            assert stage.replies()[-1] == (became if "r1" not in words else became.partition(" here. ")[2])
         await stage.says("ana", "@bot approve r1.approve")
         assert "`r1.approve` was answered by `meg`: `stop`" in stage.replies()[-1]
+        other = stage.world.open_issue(stage.repo, "sam", "another", "body").number
+        said = await stage.says("ana", "@bot approve the plan of last week, please", other)
+        assert stage.reactions(said) == ["eyes", "rocket"]
+
+
+async def test_days_after_the_last_answer(tmp_path: Path) -> None:
+    """Words behind `approve` are a request again; a bare one is still told what became of the question."""
+    async with asking(tmp_path) as stage:
+        await ticks(stage, "meg", "stop")
+
+        def days_ago(session: Session) -> None:
+            (gate,) = session.exec(select(Gate)).all()
+            then = SystemClock().now() - timedelta(days=2)
+            gate.opened_at, gate.answer = then, {**(gate.answer or {}), "at": then.isoformat()}
+            (run,) = session.exec(select(Run)).all()
+            run.queued_at = then
+            session.add_all([gate, run])
+
+        await stage.bot.store.write(days_ago)
+        await stage.says("ana", "@bot approve")
+        assert "`r1.approve` was answered by `meg`: `stop`." in stage.replies()[-1]
         said = await stage.says("ana", "@bot approve the plan of last week, please")
         assert stage.reactions(said) == ["eyes", "rocket"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("approve r9", "There is no question of r9 here. What waits here: [`r1.approve`](http"),
+        ("approve r9, it is fine", "There is no question of r9 here."),
+        ("reject r1.plan: no", "There is no question `r1.plan` here."),
+        ("approve what does the second step do?", "That ends with a question mark, so `r1.approve` still waits."),
+        ("approve r1?", "If you approve, write `@bot approve r1.approve` without it."),
+        ("approve?", "That ends with a question mark"),
+        ("answer r1 perhaps", "`perhaps` is no option. Answer with `@bot answer approve`, `@bot answer revise` or `"),
+        ("reject", "`reject` is no option. Answer with `@bot answer approve`, `@bot answer revise` or `@bot answer s"),
+    ],
+)
+async def test_what_does_not_answer(tmp_path: Path, words: str, told: str) -> None:
+    """The name of a run is never a reason, and doubt is no approval: the question stays open."""
+    async with asking(tmp_path) as stage:
+        before = question(stage).body
+        said = await stage.says("meg", f"@bot {words}")
+        assert stage.reactions(said) == ["confused"]
+        assert told in stage.replies()[-1]
+        assert question(stage, place=0).body == before
+        await stage.says("meg", "@bot approve r1")
+        assert "✅ Answered by `meg`" in stage.replies()[0]
 
 
 async def test_a_gate_without_that_option(tmp_path: Path) -> None:
@@ -462,7 +534,7 @@ async def test_a_gate_without_that_option(tmp_path: Path) -> None:
     async with asking(tmp_path) as stage:
         said = await stage.says("meg", "@bot reject")
         assert stage.reactions(said) == ["confused"]
-        assert stage.replies()[-1].startswith("`r1.approve` has no option `reject`. Answer with `@bot answer")
+        assert stage.replies()[-1].startswith("`reject` is no option. Answer with `@bot answer")
 
 
 # -- what an answer is bound to ---------------------------------------------------------------------------------------

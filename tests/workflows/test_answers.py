@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.errors import UserError
 from bot.model.role import Role
-from bot.workflows.answers import TEXT_MAX, Person, barred, choices, chosen, spoken, taken
+from bot.workflows.answers import TEXT_MAX, Person, barred, choices, chosen, refused, spoken, taken
 
 OPTIONS: dict[str, Any] = {"options": {"approve": "build", "stop": "end"}, "questions": [], "text": False}
 WORDS: dict[str, Any] = {"options": {}, "questions": [], "text": True}
@@ -124,23 +124,27 @@ MEG = Person(12, "meg", Role.WRITE)
     ("who", "why"),
     [
         ({"role": "write"}, ""),
-        ({"role": "maintain"}, "the role `maintain` is needed and meg has `write`"),
+        ({"role": "maintain"}, "`r1.ok` is for a maintainer; `meg` has write"),
         ({"role": "maintain", "logins": ["MEG"]}, ""),
-        ({"role": "maintain", "logins": ["ana"]}, "is needed and meg has `write`, and meg is not `ana`"),
-        ({"logins": ["ana", "sam"]}, "only `ana`, `sam` may answer"),
+        ({"role": "maintain", "logins": ["ana"]}, "`r1.ok` is for `ana` or a maintainer; `meg` has write"),
+        ({"logins": ["ana", "sam"]}, "`r1.ok` is for `ana` or `sam`"),
         ({"logins": ["meg"], "not_requester": True}, ""),
         ({}, ""),
     ],
 )
 def test_who_may_answer(who: dict[str, Any], why: str) -> None:
     """One of role and name is enough; a gate that says nothing is for writers."""
-    found = barred(who, MEG, {11})
-    assert found.endswith(why) if why else not found
+    bar = barred(who, MEG, {11})
+    assert (refused(bar, who, MEG, "r1.ok", "ana", to_them=True) if bar else "") == why
 
 
 def test_who_asked_may_not_answer() -> None:
     """By id, whatever the role or name, where that is said."""
-    assert "not_requester" in barred({"logins": ["meg"], "not_requester": True}, MEG, {12})
+    who = {"logins": ["meg"], "role": "maintain", "not_requester": True}
+    assert (bar := barred(who, MEG, {12})) == "requester"
+    others = "so somebody else has to answer: a maintainer other than `meg`"
+    assert refused(bar, who, MEG, "r1.ok", "meg", to_them=True) == f"you asked for r1, {others}"
+    assert refused(bar, who, MEG, "r1.ok", "ana", to_them=False) == f"`meg` asked for what led to r1, {others}"
     assert not barred({"role": "write"}, MEG, {12})
 
 
@@ -148,7 +152,7 @@ def test_somebody_without_any_right_here() -> None:
     """`none` lets nobody in, and no role is not enough for a gate that names none."""
     nobody = Person(12, "meg", Role.NONE)
     assert barred({"role": "none"}, nobody, ())
-    assert barred({"logins": ["meg"]}, nobody, ()) == "meg has no access here any more"
+    assert barred({"logins": ["meg"]}, nobody, ()) == "role"
     assert not barred({"logins": ["meg"]}, Person(12, "meg", Role.READ), ())
     assert barred({}, Person(12, "meg", Role.TRIAGE), ())
 
