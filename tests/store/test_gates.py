@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, GateState
 from bot.store import Session, Store, gates, outbox, runs
