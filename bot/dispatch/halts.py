@@ -11,7 +11,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
-from bot.publish import Footer, cancelled_body, inline_code, run_footer, say_gate
+from bot.publish import Footer, cancelled_body, inline_code, put_away, run_footer, say_gate
 from bot.store import Session, dispatches, gates, runs, threads
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
@@ -141,6 +141,7 @@ def _end(replies: Replies, session: Session, thread: Thread, found: Sequence[Run
         if dispatches.cancel(session, run, by, acceptance.now):
             _take_back(replies, session, run)
             _tell_cancelled(replies, session, thread, run, by)
+            put_away(session, run.id, acceptance.now)
 
 
 def _tell_cancelled(replies: Replies, session: Session, thread: Thread, run: Run, by: str) -> None:
