@@ -51,8 +51,8 @@ class ReviewRequest:
 async def read_review(client: RepositoryClient, number: int, review: Comment) -> ReviewRequest:
     """The review with the comments that came with it, as they stand now; three requests at most.
 
-    Where GitHub does not show the comments, the review's own text is what is asked; without one it says what is missing.
-    Raises `Transient`.
+    Where GitHub does not show the comments, the review's own text is what is asked; without one it says what is
+    missing. Raises `Transient`.
     """
     try:
         comments = await client.comments_of_review(number, review.id)
