@@ -8,6 +8,7 @@ from bot import log
 from bot.dispatch import events, review_loop, schedules
 from bot.dispatch.configuration import Configured
 from bot.dispatch.hearing import Hearing
+from bot.dispatch.memory import is_purged
 from bot.dispatch.occasion import Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError
@@ -51,6 +52,8 @@ class Owed:
     def tell(self, session: Session, occasion: Occasion, words: str) -> None:
         """Say so, where the request was made and still stands."""
         event, acceptance = occasion.event, occasion.acceptance()
+        if is_purged(session, event):
+            return
         thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
         if event.comment is not None and threads.is_deleted(session, thread.id, event.comment.id):
             return
