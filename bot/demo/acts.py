@@ -43,7 +43,7 @@ class Act:
 
 def conversation(decision: str) -> tuple[Act, ...]:
     """The acts; `decision` is the link to the old comment that gets pinned."""
-    asked = ("eyes", "rocket")
+    asked = ("rocket",)
     return (
         Act(
             "A decision from last week is pinned, so that the bot always sees it",

@@ -50,6 +50,11 @@ class Asked:
     role: Role | None
     cause: Cause | None = None
 
+    @property
+    def for_workflow(self) -> bool:
+        """Whether a workflow is to run, and no built-in acts."""
+        return self.command.kind != "builtin"
+
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:

@@ -12,7 +12,7 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.state import RunState
-from bot.publish import Footer, cancelled_body, inline_code, run_footer, say_gate
+from bot.publish import Footer, cancelled_body, inline_code, put_away, run_footer, say_gate
 from bot.publish.footer import dollars
 from bot.publish.gate import person
 from bot.store import Session, dispatches, gates, runs, threads
@@ -170,6 +170,7 @@ def _end(replies: Replies, session: Session, thread: Thread, found: Sequence[Run
         if dispatches.cancel(session, run, by, acceptance.now):
             _take_back(replies, session, run)
             _tell_cancelled(replies, session, thread, run, by)
+            put_away(session, run.id, acceptance.now)
 
 
 def _tell_cancelled(replies: Replies, session: Session, thread: Thread, run: Run, by: str) -> None:

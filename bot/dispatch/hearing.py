@@ -10,7 +10,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot import log, publish
-from bot.dispatch import answering, events, halts, lifecycle, mentions, retries, schedules, steering, waits
+from bot.dispatch import (
+    answering,
+    events,
+    halts,
+    lifecycle,
+    mentions,
+    retries,
+    review_loop,
+    schedules,
+    steering,
+    waits,
+)
 from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import Allowed, Denied, Later
@@ -18,18 +29,14 @@ from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse, sort
 from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
+from bot.dispatch.ears import EARS, listen
 from bot.dispatch.elsewhere import Elsewhere
-from bot.dispatch.heads import hear_head
 from bot.dispatch.identity import Identity
-from bot.dispatch.lifecycle import hear_end
 from bot.dispatch.memory import confirm_own, is_purged, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
-from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.review_request import read_review
 from bot.dispatch.schedules import Due
-from bot.dispatch.ticks import hear_tick
-from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound
 from bot.model.event import Event, Notice, Signal
 from bot.model.role import Role
@@ -47,16 +54,6 @@ _ROLES = {each.name: each.role for each in BUILTINS}
 _STARTING = frozenset({"retry", "try"})
 #: why nothing is made of what was deleted before it was looked at
 PURGED = "what it tells of was deleted meanwhile"
-#: who else listens to events on threads, in this order
-EARS: tuple[Ear, ...] = (
-    hear_tick,
-    hear_head,
-    hear_configuration,
-    changes_requested,
-    hear_event,
-    schedules.hear,
-    hear_end,
-)
 
 
 class Hearing:
@@ -158,12 +155,15 @@ class Hearing:
             await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
             return
         try:
-            heard = [found for ear in self._ears if (found := await ear(occasion)) is not None]
+            if any(one.for_workflow for one in looked.asked) and await review_loop.covers(occasion):
+                looked.covered_by_review()
+            occasion.asked = tuple(looked.asked)
+            heard = await listen(self._ears, occasion)
         except Postponed as postponed:
             await self._later(delivery, postponed, trying=postponed.trying, event=event)
             return
         acceptance = occasion.acceptance()
-        if event.subject == "review" and event.comment is not None and looked.asked:
+        if event.subject == "review" and event.comment is not None and any(one.for_workflow for one in looked.asked):
             acceptance = replace(acceptance, said=await read_review(client, event.issue.number, event.comment))
         acts = [await self._actions.prepare(asked, acceptance, client) for asked in looked.asked]
 
@@ -220,6 +220,14 @@ class Hearing:
         await self._p.store.write(
             lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
         )
+
+    async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
+        """What the mentions of an event ask for and its sender may, as far as it can be told now."""
+        if "@" not in occasion.event.text:
+            return ()
+        if occasion.event.comment is not None and self._p.identities.mine(occasion.event.comment):
+            return ()
+        return tuple((await self._look(occasion)).asked)
 
     async def _look(self, occasion: Occasion) -> _Looked:
         """Steps 4 and 5: what is asked, and whether the sender may."""
@@ -326,6 +334,11 @@ class _Looked:
     later: Later | None = None
     #: whether the bot is spoken to at all, by whomever
     mentioned: bool = False
+
+    def covered_by_review(self) -> None:
+        """What a remark asks for is part of what its review asks for; built-ins act all the same."""
+        self.asked = [one for one in self.asked if not one.for_workflow]
+        self.reason = "part of what its review asks for"
 
     @property
     def starts(self) -> bool:

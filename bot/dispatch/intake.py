@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from bot import log
+from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
 from bot.dispatch.hearing import Hearing
+from bot.dispatch.owed import BROKEN, REFUSED, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
-from bot.errors import BotError, Transient
+from bot.errors import BotError, Forbidden, NotFound, Transient
 from bot.model.event import Event
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries
@@ -39,6 +40,7 @@ class Intake:
     def __init__(self, parts: Parts, actions: Actions) -> None:
         self._p = parts
         self._hearing = Hearing(parts, actions)
+        self._owed = Owed(parts, self._hearing)
         self._places = asyncio.Semaphore(SIDE_BY_SIDE)
         #: of each thread that is being looked at, the deliveries under way and those seen behind them
         self._busy: dict[str, set[str]] = {}
@@ -112,13 +114,14 @@ class Intake:
         except Exception as error:  # noqa: BLE001  # one broken delivery must not stop the others
             if not isinstance(error, BotError):
                 _log.exception("delivery_crashed", delivery=delivery.guid)
-            await self._settle(delivery, DeliveryState.FAILED, f"{type(error).__name__}: {error}")
+            words = REFUSED if isinstance(error, NotFound | Forbidden) else BROKEN
+            await self._failed(delivery, f"{type(error).__name__}: {error}", words)
 
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
         since = delivery.trying_since or now
         if now - since >= PATIENCE:
-            await self._settle(delivery, DeliveryState.FAILED, f"GitHub did not answer for 15 minutes: {error}")
+            await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
         until = min(now + wait, max(since + PATIENCE, now + timedelta(seconds=2)))
@@ -126,16 +129,19 @@ class Intake:
             lambda session: deliveries.postpone(session, delivery.id, until, since, str(error)[:500])
         )
 
-    async def _settle(self, delivery: Delivery, state: DeliveryState, reason: str) -> None:
-        tell = _log.error if state is DeliveryState.FAILED else _log.info
-        tell("delivery", guid=delivery.guid, state=str(state), reason=reason)
+    async def _failed(self, delivery: Delivery, reason: str, words: str) -> None:
+        """Nothing came of it; whoever asked for something, and may, is told so."""
+        _log.error("delivery", guid=delivery.guid, state=str(DeliveryState.FAILED), reason=reason)
+        owed = await self._owed.of(delivery)
 
         def work(session: Session) -> None:
-            deliveries.settle(session, delivery.id, state, reason[:500])
+            deliveries.settle(session, delivery.id, DeliveryState.FAILED, reason[:500])
             if (found := _subject(delivery)) is not None:  # should that be deleted, its text is found here
                 deliveries.about(session, delivery.id, *found)
+            if owed is not None:
+                self._owed.tell(session, owed, words)
 
-        await self._p.store.write(work)
+        await publish.write(self._p.store, work)
 
 
 def _place(delivery: Delivery) -> tuple[str, datetime]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.dispatch import configuration
-from bot.dispatch.acceptance import Acceptance
+from bot.dispatch.acceptance import Acceptance, Asked
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.bases import Bases
 from bot.dispatch.configuration import Configured
@@ -64,6 +64,8 @@ class Occasion:
         self.identity, self.client = identity, client
         self._configured = configured
         self._roles = AskedRoles(client)
+        #: what its mentions ask for and the sender may, once that is known
+        self.asked: tuple[Asked, ...] = ()
 
     @property
     def known(self) -> Configured | None:

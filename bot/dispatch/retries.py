@@ -44,13 +44,9 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client:
     if usable is None:
         return lambda session, thread: tell_broken(session, thread, acceptance, asked, replies.speaker)
     found = await replies.store.read(lambda session: _found(session, acceptance.event, asked.command))
-    if isinstance(found, UserError):
-        raise found
-    meant = found
-    if asked.role is not None and not asked.role.at_least(usable.role_for(meant.run.workflow)):
-        # another run has ended since the role was asked for
-        raise UserError("retry_refused", "another run has ended meanwhile", "name the run that you mean")
-    before = await asyncio.to_thread(_before, replies, meant.snapshot)
+    if isinstance(found, _Meant):
+        # what the configuration of then says is kept in memory, so that the act need not read it
+        await asyncio.to_thread(_before, replies, found.snapshot)
 
     head: str | None = None
     if "from" in asked.command.params and acceptance.event.issue.is_pull_request:
@@ -59,6 +55,14 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client:
 
     def act(session: Session, thread: Thread) -> None:
         try:
+            # what was asked for before it in the same comment may have ended a run
+            meant = _found(session, acceptance.event, asked.command)
+            if isinstance(meant, UserError):
+                raise meant
+            if asked.role is not None and not asked.role.at_least(usable.role_for(meant.run.workflow)):
+                # another run has ended since the role was asked for
+                raise UserError("retry_refused", "another run has ended meanwhile", "name the run that you mean")
+            before = _before(replies, meant.snapshot)
             _again(session, thread, replies, asked, acceptance, meant.run.id, before, head)
         except UserError as error:
             replies.refusal(asked, acceptance, error)(session, thread)
@@ -106,7 +110,8 @@ def _again(
     if first.trial:
         hint = f"ask for it anew with `{acceptance.handle} try`"
         raise UserError("retry_refused", f"{name} was a trial", hint)
-    if not run.state.ended:
+    # one that was cancelled a moment ago is ending: what begins anew waits its turn behind it
+    if not run.state.ended and (run.cancelled_by is None or "from" in asked.command.params):
         raise UserError("retry_refused", f"{name} is still under way", f"`{acceptance.handle} cancel {name}` ends it")
     if (other := dispatches.retrying(session, run.id)) is not None:
         raise UserError("retry_refused", f"r{other.number} is trying {name} again already", "")

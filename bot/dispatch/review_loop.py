@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.dispatch import mentions
 from bot.dispatch.acceptance import Asked, accept
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.dispatch.review_request import read_review
+from bot.errors import Forbidden, NotFound
+from bot.model.event import Event
 from bot.model.role import Role
 from bot.store import Session, dispatches, spoken
 from bot.store.tables import Run, Thread
@@ -17,42 +18,27 @@ from bot.workflows import Configuration
 
 #: `trigger.name` of what a review has started
 TRIGGER = "review_submitted"
+#: GitHub's word, in small letters
+CHANGES_REQUESTED = "changes_requested"
 
 
 async def changes_requested(occasion: Occasion) -> Heard | None:
     """The ear of the review loop.
 
     What runs: the workflows with `on: {review_submitted: …}`, else the one whose run opened the pull request, else the
-    `default`. A review whose own text mentions the bot is asked for by that mention. Approvals, reviews that only
-    comment, and reviews by those who may not command start nothing.
+    `default`. Where the review's own text asks for a workflow, that is the request, with all its comments; built-ins in
+    it act beside it. Approvals, reviews that only comment, and reviews by those who may not command start nothing.
     """
-    event = occasion.event
-    review = event.review
-    if (event.name, event.action) != ("pull_request_review", "submitted") or event.comment is None:
-        return None
-    if review is None or review.state != "changes_requested":
+    if not _requests_changes(occasion.event) or any(one.for_workflow for one in occasion.asked):
         return None
     opened_by = await opener(occasion)
     if opened_by is None:
         return None
-    configured = await occasion.configured()
-    usable = configured.configuration
-    known = usable or occasion.parts.memo.defaults().configuration
-    assert known is not None, "the product's own configuration is valid"
-    if mentions.find(event.text, known.bot.mention or (occasion.identity.handle,)):
-        return None
-    asked: list[tuple[str, Role | None]] = []
-    refused = ""
-    for name in _names(known, opened_by):
-        match await occasion.authorised(known.role_for(name) if usable is not None else Role.WRITE):
-            case Allowed(role=role):
-                asked.append((name, role))
-            case Denied(reason=reason):
-                refused = reason
-            case Later() as later:
-                raise Postponed(later.not_before, later.reason, trying=True)
+    asked, refused = await _allowed(occasion, opened_by)
     if not asked:
         return Heard(refused, _nothing, silent=True)
+    event = occasion.event
+    assert event.comment is not None, "a review has its own text, though it may be empty"
     review_read = await read_review(occasion.client, event.issue.number, event.comment)
     said = replace(review_read, answers_in_thread=True, name=TRIGGER)
     acceptance = replace(occasion.acceptance(), said=said)
@@ -64,6 +50,55 @@ async def changes_requested(occasion: Occasion) -> Heard | None:
             accept(session, thread, acceptance, request, None, occasion.parts.speaker)
 
     return Heard(f"changes requested: {', '.join(name for name, _ in asked)}", act)
+
+
+async def owed(occasion: Occasion) -> bool:
+    """Whether an event is a review whose request is accepted, though nobody mentions the bot in it."""
+    if not _requests_changes(occasion.event) or (opened_by := await opener(occasion)) is None:
+        return False
+    return bool((await _allowed(occasion, opened_by))[0])
+
+
+async def covers(occasion: Occasion) -> bool:
+    """Whether a remark belongs to a review that is one request with all its remarks, whichever is told first.
+
+    What somebody writes into a remark later is a request of its own. Raises `Postponed` and `Transient`.
+    """
+    event, place = occasion.event, occasion.event.comment.place if occasion.event.comment is not None else None
+    if (event.name, event.action) != ("pull_request_review_comment", "created") or place is None:
+        return False
+    review_id = place.review_id
+    if review_id is None or (opened_by := await opener(occasion)) is None:
+        return False
+    try:
+        state = await occasion.client.review_state(event.issue.number, review_id)
+    except (NotFound, Forbidden):
+        return False
+    return state == CHANGES_REQUESTED and bool((await _allowed(occasion, opened_by))[0])
+
+
+def _requests_changes(event: Event) -> bool:
+    if (event.name, event.action) != ("pull_request_review", "submitted") or event.comment is None:
+        return False
+    return event.review is not None and event.review.state == CHANGES_REQUESTED
+
+
+async def _allowed(occasion: Occasion, opened_by: str) -> tuple[list[tuple[str, Role | None]], str]:
+    """What the sender may have run by a review, each with the role, and why not where it may not."""
+    usable = (await occasion.configured()).configuration
+    known = usable or occasion.parts.memo.defaults().configuration
+    assert known is not None, "the product's own configuration is valid"
+    asked: list[tuple[str, Role | None]] = []
+    refused = ""
+    for name in _names(known, opened_by):
+        match await occasion.authorised(known.role_for(name) if usable is not None else Role.WRITE):
+            case Allowed(role=role):
+                asked.append((name, role))
+            case Denied(reason=reason):
+                refused = reason
+            case Later() as later:
+                raise Postponed(later.not_before, later.reason, trying=True)
+    return asked, refused
 
 
 async def opener(occasion: Occasion) -> str | None:

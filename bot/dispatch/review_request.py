@@ -17,6 +17,8 @@ from bot.publish.body import inline_code
 
 #: as many comments of one review as GitHub's client reads
 COMMENTS_MAX = 300
+#: what a request says in the place of comments that cannot be read
+NOT_SHOWN = "(GitHub does not show the comments of this review.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,14 @@ class ReviewRequest:
 async def read_review(client: RepositoryClient, number: int, review: Comment) -> ReviewRequest:
     """The review with the comments that came with it, as they stand now; three requests at most.
 
-    Where GitHub does not show the comments, the review's own text is what is asked. Raises `Transient`.
+    Where GitHub does not show the comments, the review's own text is what is asked; without one it says what is
+    missing. Raises `Transient`.
     """
     try:
         comments = await client.comments_of_review(number, review.id)
     except (NotFound, Forbidden):
-        comments = ()
+        text = review.body if review.body.strip() else NOT_SHOWN
+        return ReviewRequest(text, text)
     whole = composed(review.body, comments, hunks=True)
     return ReviewRequest(composed(review.body, comments), whole, _threads(comments))
 

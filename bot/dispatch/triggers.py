@@ -33,7 +33,9 @@ async def hear_event(occasion: Occasion) -> Heard | None:
     usable = (await occasion.configured()).configuration
     if usable is None:
         return silent(f"{cause.name}: the configuration cannot be used")
-    names = listening(usable, cause.name, event.fields.get("label", ""))
+    # a mention of the same event is the request: what it names is not started a second time
+    named = {one.command.name for one in occasion.asked if one.for_workflow}
+    names = tuple(n for n in listening(usable, cause.name, event.fields.get("label", "")) if n not in named)
     if not names:
         return None
     if cause.name == "synchronize" and event.pull is not None:

@@ -1,15 +1,16 @@
-"""Whether a run may start: the role of whoever asked, and the App's permissions, before anything of it runs."""
+"""Whether a run may start, or go on: the role of whoever asked, and at the start the App's permissions."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
+from datetime import datetime, timedelta
 
 from bot import log
 from bot.engine.graph import End
 from bot.engine.permissions import missing
 from bot.engine.tools import Tools
 from bot.engine.trials import trial_of
-from bot.errors import Forbidden, NotFound, Transient
+from bot.errors import Forbidden, NotFound, Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.installation import Installation
 from bot.model.outcome import Failed
@@ -21,37 +22,77 @@ from bot.workflows import Configuration, Workflow
 
 _log = log.get("engine")
 
-#: a role read this recently, when the dispatch was accepted, is not asked again at the start
+#: a role read this recently, when the dispatch was accepted or the run was looked at before, is not asked again
 FRESH = timedelta(seconds=10)
+#: runs whose last look is remembered; of one that is not, it is long ago
+MOST = 10_000
+#: whatever has happened of it before: whoever asked may ask no more
+REVOKED = "The role of the person who asked changed before this started."
+#: where a repository's own files lie; those of a base have another name in front
+OWN = ".github/"
+UNAUTHORIZED = 401
 #: ends whose reason may reach nobody in the thread
 _UNHEARD = ("permission_missing: ", "app_suspended: ")
 
 
 class Admission:
-    """Looks before a run's first attempt. What has begun goes on."""
+    """Looks before a run's first attempt, and whenever it goes on after it has waited."""
 
     def __init__(self, tools: Tools) -> None:
         self._t = tools
+        self._looked: dict[str, datetime] = {}
 
     async def ask(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> End | None:
-        """The end where it must not start, None where it may. Raises `Transient` where nobody can tell the role now."""
-        if any(attempt.taken_from is None for attempt in rows.attempts):
-            return None
-        return await self._role(rows, configuration, client) or await self._permissions(rows, configuration)
+        """The end where it must not start or go on, None where it may.
+
+        Raises `Transient` where nobody can tell the role now.
+        """
+        end = await self._role(rows, configuration, client)
+        if end is not None or any(attempt.taken_from is None for attempt in rows.attempts):
+            return end
+        return await self._permissions(rows, configuration)
 
     async def _role(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> End | None:
-        if not rows.dispatch.actor_role or self._t.clock.now() - rows.dispatch.created_at <= FRESH:
+        now = self._t.clock.now()
+        if now - self._looked.get(rows.run.id, rows.dispatch.created_at) <= FRESH:
             return None
+        if rows.dispatch.actor_role:
+            may = await self._may(rows, configuration, client)
+        else:
+            may = rows.dispatch.actor_id in (await self._now(rows, configuration, client)).bot.allow_bots
+        if not may:
+            return End(RunState.CANCELLED, None, REVOKED)
+        if len(self._looked) >= MOST:
+            self._looked.clear()
+        self._looked[rows.run.id] = now
+        return None
+
+    async def _may(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> bool:
         # a branch does not say who may try it
         trial = trial_of(rows.dispatch)
         needed = configuration.role_for(rows.run.workflow) if trial is None else Role(trial.role)
         try:
             role = await client.permission(rows.dispatch.actor, rows.dispatch.actor_id)
-        except (NotFound, Forbidden):
+        except Forbidden as error:
+            if error.status == UNAUTHORIZED:  # that is about the App's own token, and about nobody's role
+                raise Transient(str(error)) from error
             role = Role.NONE
-        if role.at_least(needed):
-            return None
-        return End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+        except NotFound:
+            role = Role.NONE
+        return role.at_least(needed)
+
+    async def _now(self, rows: RunRows, before: Configuration, client: RepositoryClient) -> Configuration:
+        """What the default branch says now, with the base that the run has; `before` where that cannot be used."""
+        try:
+            commit = await client.head(rows.thread.default_branch)
+            raw = await client.configuration_files(commit)
+            files = {path: data.decode("utf-8-sig") for path, data in raw.items()}
+        except (NotFound, Forbidden, UserError, UnicodeDecodeError):
+            return before
+        base = {path: text for path, text in rows.snapshot.files.items() if not path.startswith(OWN)}
+        version = f"{commit}+{rows.snapshot.commit}" if base else commit
+        checked = await asyncio.to_thread(self._t.memo.check, rows.thread.repository_id, version, files | base)
+        return checked.configuration or before
 
     async def _permissions(self, rows: RunRows, configuration: Configuration) -> End | None:
         workflow = configuration.workflow_for(rows.run.workflow)

@@ -40,6 +40,7 @@ __all__ = [
     "keep_thread",
     "postpone",
     "record",
+    "refuse",
 ]
 
 #: how long a start waits for GitHub's answer
@@ -121,16 +122,31 @@ def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled
         runs.release(session, rows.run, now)
 
 
-def postpone(session: Session, run_id: str, error: Transient, say: Say, now: datetime) -> None:
-    """GitHub gave no answer that the start needs: try again soon, and fail 15 minutes after it first tried to start."""
+def postpone(session: Session, run_id: str, error: Transient, say: Say, now: datetime, since: datetime) -> None:
+    """GitHub gave no answer that the start needs: try again soon, and fail 15 minutes after it first tried to start.
+
+    One that has begun and goes on fails 15 minutes after `since`, when its first fault was.
+    """
     rows = runs.rows(session, run_id)
     if rows.run.state is not RunState.RUNNING:
         return
     # not since it was queued: it may have waited for the runs before it
-    if now - (rows.run.started_at or rows.run.queued_at) >= PATIENCE:
+    begun = any(attempt.taken_from is None for attempt in rows.attempts)
+    if now - (since if begun else rows.run.started_at or rows.run.queued_at) >= PATIENCE:
         fail(session, run_id, Failed("github_unavailable", f"GitHub did not answer: {error}"), say, now)
     else:
         runs.release(session, rows.run, now, now + timedelta(seconds=max(5.0, error.retry_after or 0.0)))
+
+
+def refuse(session: Session, run_id: str, end: End, say: Say, now: datetime) -> None:
+    """End a run that must not start or go on. What a dead process left running in it has ended with that."""
+    rows = runs.rows(session, run_id)
+    for attempt in rows.attempts:
+        if attempt.state is AttemptState.RUNNING:
+            attempt.state, attempt.ended_at = follow(attempt.state, AttemptState.CANCELLED), now
+            session.add(attempt)
+    session.flush()
+    finish(session, rows, end, say, now)
 
 
 def fail(session: Session, run_id: str, failure: Failed, say: Say, now: datetime) -> None:

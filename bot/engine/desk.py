@@ -83,7 +83,7 @@ class Desk:
         )
 
     async def admit(self, rows: RunRows) -> End | None:
-        """Whether the one who asked still may, and the App: looked at before the first attempt."""
+        """Whether the one who asked still may, whenever it goes on, and the App, before the first attempt."""
         return await self._admission.ask(rows, self._configuration(rows), self._client(rows))
 
     async def give(self, rows: RunRows, terms: Terms) -> End | None:

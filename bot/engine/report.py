@@ -21,6 +21,7 @@ from bot.publish import (
     cancelled_body,
     inline_code,
     note_body,
+    put_away,
     run_footer,
     say_gate,
     say_reminder,
@@ -108,6 +109,8 @@ class Reporter:
                 target_kind=dispatch.target_kind,
                 run=rows.run,
             )
+        elif rows.run.ended_at is not None:  # no reaction comes in its place
+            put_away(session, rows.run.id, rows.run.ended_at)
 
     def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, handle: str) -> None:
         """Post what people are asked; said again, the comment tells what became of it. `handle` is the bot's here."""

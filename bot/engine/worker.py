@@ -78,6 +78,8 @@ class Workers:
         self._count = count
         self._held: dict[str, asyncio.Task[None]] = {}
         self._called_off: set[str] = set()
+        #: since when GitHub does not tell whether a run may start or go on
+        self._faulty: dict[str, datetime] = {}
 
     async def run(self) -> None:
         """Work until cancelled; then hand back what is held."""
@@ -144,10 +146,9 @@ class Workers:
             if not called_off:
                 raise
         except Transient as error:
-            fault = error
-            await self._write(
-                lambda session: commit.postpone(session, run_id, fault, self._desk.say, self._clock.now())
-            )
+            fault, now = error, self._clock.now()
+            since = self._faulty.setdefault(run_id, now)
+            await self._write(lambda session: commit.postpone(session, run_id, fault, self._desk.say, now, since))
         except Exception as error:  # noqa: BLE001  # whatever it was, the run must end and say so
             if not isinstance(error, BotError):
                 _log.exception("run_crashed", run=run_id)
@@ -165,18 +166,16 @@ class Workers:
 
     async def _cleared(self, run_id: str) -> None:
         if await self._patiently(lambda: self._store.read(lambda session: runs.ended(session, run_id))):
+            self._faulty.pop(run_id, None)
             await self._desk.clear(run_id)
 
     async def _drive(self, run_id: str) -> None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))
         terms = await self._desk.terms(rows)
         end = await self._desk.admit(rows) or await self._desk.give(rows, terms)
+        self._faulty.pop(run_id, None)
         if end is not None:
-            await self._write(
-                lambda session: commit.finish(
-                    session, runs.rows(session, run_id), end, self._desk.say, self._clock.now()
-                )
-            )
+            await self._write(lambda session: commit.refuse(session, run_id, end, self._desk.say, self._clock.now()))
             return
         await self._side_by_side(run_id, terms)
 

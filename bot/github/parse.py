@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import httpx
+
 from bot.model.role import Role
 from bot.model.thread import GHOST, Account, Comment, Issue, Repository, ReviewPlace
 
@@ -188,3 +190,11 @@ def _app_id(source: Mapping[str, Any]) -> int | None:
     app = source.get("performed_via_github_app")
     number = app.get("id") if isinstance(app, Mapping) else None
     return number if isinstance(number, int) else None
+
+
+def reaction_id(response: httpx.Response) -> int | None:
+    """GitHub's number of a reaction that was put somewhere; None where the answer does not tell it."""
+    try:
+        return int(response.json()["id"])
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -84,3 +84,11 @@ mutation($subject: ID!, $content: ReactionContent!) {
   }
 }
 """
+
+REMOVE_REACTION = """\
+mutation($subject: ID!, $content: ReactionContent!) {
+  removeReaction(input: {subjectId: $subject, content: $content}) {
+    reaction { content }
+  }
+}
+"""

@@ -169,15 +169,35 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         path = f"/issues/comments/{comment_id}"
         await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=pull_request)
 
-    async def react(self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False) -> None:
-        """Put a reaction (`eyes`, `rocket`, `confused`, …) on a comment, or on the issue itself.
+    async def react(
+        self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False
+    ) -> int | None:
+        """Put a reaction (`eyes`, `rocket`, `confused`, …) on a comment, or on the issue itself; the reaction's id.
 
         Reacting twice is once. Raises NotFound on a server without reactions.
         """
-        subject = f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
-        await self._channel.write(
-            "POST", f"{subject}/reactions", kind="react", json={"content": content}, pull_request=pull_request
+        response = await self._channel.write(
+            "POST",
+            f"{_subject(number, comment_id)}/reactions",
+            kind="react",
+            json={"content": content},
+            pull_request=pull_request,
         )
+        return parse.reaction_id(response)
+
+    async def unreact(
+        self, reaction_id: int, *, number: int, comment_id: int | None, pull_request: bool = False
+    ) -> None:
+        """Take a reaction of ours away. Raises NotFound where it is not there.
+
+        Source: https://docs.github.com/en/rest/reactions/reactions#delete-an-issue-comment-reaction
+        """
+        path = f"{_subject(number, comment_id)}/reactions/{reaction_id}"
+        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=pull_request)
+
+
+def _subject(number: int, comment_id: int | None) -> str:
+    return f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
 
 
 def _comments(body: Any) -> tuple[Comment, ...]:

@@ -58,10 +58,19 @@ class ReviewTalk:
         path = f"/pulls/comments/{comment_id}"
         await self._channel.write("DELETE", path, kind="delete_review_comment", json=None, pull_request=True)
 
-    async def react_to_review_comment(self, content: str, comment_id: int) -> None:
-        """Put a reaction (`eyes`, `rocket`, …) on a review comment. Reacting twice is once."""
+    async def react_to_review_comment(self, content: str, comment_id: int) -> int | None:
+        """Put a reaction (`eyes`, `rocket`, …) on a review comment; its id. Reacting twice is once."""
         path, json = f"/pulls/comments/{comment_id}/reactions", {"content": content}
-        await self._channel.write("POST", path, kind="react", json=json, pull_request=True)
+        response = await self._channel.write("POST", path, kind="react", json=json, pull_request=True)
+        return parse.reaction_id(response)
+
+    async def unreact_to_review_comment(self, reaction_id: int, comment_id: int) -> None:
+        """Take a reaction of ours away from a review comment. Raises NotFound where it is not there.
+
+        Source: https://docs.github.com/en/rest/reactions/reactions#delete-a-pull-request-comment-reaction
+        """
+        path = f"/pulls/comments/{comment_id}/reactions/{reaction_id}"
+        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=True)
 
     async def react_to_review(self, content: str, node_id: str) -> None:
         """Put a reaction on a review, which only GraphQL can; `node_id` is that of the review. Twice is once.
@@ -70,6 +79,14 @@ class ReviewTalk:
         """
         variables = {"subject": node_id, "content": GRAPH_REACTIONS[content]}
         await self._channel.mutate(queries.ADD_REACTION, kind="react", variables=variables)
+
+    async def unreact_to_review(self, content: str, node_id: str) -> None:
+        """Take our reaction of that word away from a review. Raises as `react_to_review`.
+
+        Source: https://docs.github.com/en/graphql/reference/mutations#removereaction
+        """
+        variables = {"subject": node_id, "content": GRAPH_REACTIONS[content]}
+        await self._channel.mutate(queries.REMOVE_REACTION, kind="unreact", variables=variables)
 
     async def review_comment(self, comment_id: int) -> Comment:
         """One review comment as it is now."""
@@ -84,6 +101,15 @@ class ReviewTalk:
         path = f"/pulls/{number}/reviews/{review_id}"
         response = await self._channel.get(path, kind="review", purposes=_PULL)
         return read(response, lambda data: parse.comment(data, "review"))
+
+    async def review_state(self, number: int, review_id: int) -> str:
+        """What a review comes to now, in small letters: `approved`, `changes_requested`, `commented`, `dismissed`.
+
+        Source: https://docs.github.com/en/rest/pulls/reviews#get-a-review-for-a-pull-request
+        """
+        path = f"/pulls/{number}/reviews/{review_id}"
+        response = await self._channel.get(path, kind="review", purposes=_PULL)
+        return read(response, lambda data: str(data["state"]).lower())
 
     async def said(self, number: int, comment_id: int, *, pull_request: bool) -> Comment:
         """The comment of that number; on a pull request, where there is none, the review comment or the review.

@@ -18,6 +18,7 @@ from bot.publish.boxes import plainly, ticked
 from bot.publish.checks import Checks
 from bot.publish.comments import Comments
 from bot.publish.compose import write
+from bot.publish.eyes import put_away
 from bot.publish.findings import told_findings
 from bot.publish.footer import Footer, Saw
 from bot.publish.gate import bound_to
@@ -71,6 +72,7 @@ __all__ = [
     "inline_code",
     "note_body",
     "plainly",
+    "put_away",
     "result_body",
     "run_footer",
     "say_gate",

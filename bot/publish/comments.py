@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.errors import Forbidden, NotFound
 from bot.model.thread import Comment
+from bot.publish.eyes import taken
 from bot.publish.marker import Marker, shown_digest
 from bot.publish.performer import Act, Found, Made, Performer, Undone, Untargeted
 from bot.store.tables import Thread
@@ -22,7 +23,13 @@ class CommentPort(Protocol):
 
     async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None: ...
 
-    async def react(self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False) -> None: ...
+    async def react(
+        self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False
+    ) -> int | None: ...
+
+    async def unreact(
+        self, reaction_id: int, *, number: int, comment_id: int | None, pull_request: bool = False
+    ) -> None: ...
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
 
@@ -34,9 +41,13 @@ class CommentPort(Protocol):
 
     async def review_comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
 
-    async def react_to_review_comment(self, content: str, comment_id: int) -> None: ...
+    async def react_to_review_comment(self, content: str, comment_id: int) -> int | None: ...
+
+    async def unreact_to_review_comment(self, reaction_id: int, comment_id: int) -> None: ...
 
     async def react_to_review(self, content: str, node_id: str) -> None: ...
+
+    async def unreact_to_review(self, content: str, node_id: str) -> None: ...
 
     async def newest_reviews(self, number: int) -> tuple[Comment, ...]: ...
 
@@ -85,26 +96,60 @@ class Comments:
             raise Untargeted(str(error)) from error
 
     async def _react(self, act: Act) -> Made:
+        row = act.row
+        if (content := taken(row.body)) is not None:
+            return await self._unreact(act, content)
+        return Made(id=await self._put(act, row.body) or row.posted_id, url=row.url)
+
+    async def _put(self, act: Act, content: str) -> int | None:
+        """Put it there; the reaction's id, where GitHub tells it. Twice is once."""
         row, thread = act.row, act.thread
         port = self._port(thread)
         match row.target_kind, row.target_id:
             case "review_comment", int(target_id):
-                await port.react_to_review_comment(row.body, target_id)
+                return await port.react_to_review_comment(content, target_id)
             case "review", int(target_id):
-                await self._react_to_review(port, act, target_id)
-            case _:
-                await port.react(
-                    row.body, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
-                )
-        return Made(id=row.posted_id, url=row.url)
+                await port.react_to_review(content, await self._review_node(port, act, target_id))
+                return None
+        return await port.react(
+            content, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
+        )
 
-    async def _react_to_review(self, port: CommentPort, act: Act, review_id: int) -> None:
+    async def _unreact(self, act: Act, content: str) -> Made:
+        """Take it away. Where it is gone, or the whole comment, there is nothing left to do."""
+        row, thread = act.row, act.thread
+        port, calls = self._port(thread), 1
+        try:
+            if row.target_kind == "review" and row.target_id is not None:
+                await port.unreact_to_review(content, await self._review_node(port, act, row.target_id))
+                return Made()
+            reaction_id = row.posted_id
+            if reaction_id is None:
+                # what was put there without an answer tells its id when it is put there again
+                reaction_id, calls = await self._put(act, content), 2
+            if reaction_id is None:
+                return Made()
+            if row.target_kind == "review_comment" and row.target_id is not None:
+                await port.unreact_to_review_comment(reaction_id, row.target_id)
+            else:
+                await port.unreact(
+                    reaction_id,
+                    number=thread.number,
+                    comment_id=row.target_id,
+                    pull_request=thread.is_pull_request,
+                )
+        except NotFound as error:
+            if error.why:
+                raise
+        return Made(calls=calls)
+
+    async def _review_node(self, port: CommentPort, act: Act, review_id: int) -> str:
         """GitHub takes this by the review's node id alone."""
         reviews = await port.newest_reviews(act.thread.number)
         node_id = next((review.node_id for review in reviews if review.id == review_id), "")
         if not node_id:
             raise Undone("the review to react to is not there")
-        await port.react_to_review(act.row.body, node_id)
+        return node_id
 
     async def _found(self, act: Act, since: datetime) -> list[Found]:
         thread = act.thread

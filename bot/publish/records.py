@@ -10,6 +10,7 @@ from bot.errors import Forbidden, IllegalTransition, NotFound, Transient
 from bot.model.clock import Clock
 from bot.model.state import OutboxState
 from bot.publish.ends import COMMENT_DELETED, End, end_of
+from bot.publish.eyes import put_away
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Made
 from bot.store import Session, Store, ended, outbox
@@ -37,6 +38,8 @@ class Records:
 
         def work(session: Session) -> None:
             outbox.posted(session, row.id, made.id, made.url, now, digest, made.outcome)
+            if row.action == "reaction" and row.run_id is not None:
+                put_away(session, row.run_id, now)
             if row.action not in ELSEWHERE and not looked:
                 installation = act.thread.installation_id
                 self._pace.answered(session, installation, row.id, row.sent_at, now, calls=made.calls)

@@ -136,6 +136,12 @@ def of_review(session: Session, thread_id: str, review_id: int) -> list[Dispatch
     return [row for row in rows if row.depth == 0 and row.trigger.get("review_id") == review_id]
 
 
+def of_delivery(session: Session, delivery_id: str) -> list[Run]:
+    """The runs that a delivery has started."""
+    query = select(Run).join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+    return list(session.exec(query.where(Dispatch.delivery_id == delivery_id)))
+
+
 def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:
     """The thread's newest runs, newest first."""
     return session.exec(
@@ -166,11 +172,11 @@ def before(session: Session, run: Run) -> int:
 
 
 def newest_ended(session: Session, thread_id: str) -> Run | None:
-    """The thread's newest run that has ended."""
-    states = [s for s in RunState if s.ended]
+    """The thread's newest run that has ended, or ends because somebody cancelled it."""
+    ended = col(Run.state).in_([s for s in RunState if s.ended])
     return session.exec(
         select(Run)
-        .where(Run.thread_id == thread_id, col(Run.state).in_(states))
+        .where(Run.thread_id == thread_id, or_(ended, col(Run.cancelled_by).is_not(None)))
         .order_by(col(Run.number).desc())
         .limit(1)
     ).first()

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from sqlmodel import Session, col, select
 
 from bot.model.state import OutboxState
+from bot.store import posts
 from bot.store.tables import Outbox, Thread
 from bot.store.threads import Kind
 
@@ -15,6 +16,14 @@ def any_of_run(session: Session, run_id: str) -> bool:
     """Whether a run has said or done anything on GitHub, reactions aside."""
     query = select(Outbox.id).where(Outbox.run_id == run_id, Outbox.action != "reaction").limit(1)
     return session.exec(query).first() is not None
+
+
+def reacting(session: Session, run_id: str) -> bool:
+    """Whether a run's reaction is still to be put there."""
+    query = select(Outbox.id).where(
+        Outbox.run_id == run_id, Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN)
+    )
+    return session.exec(query.limit(1)).first() is not None
 
 
 def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:

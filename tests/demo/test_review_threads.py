@@ -160,10 +160,10 @@ def test_a_push_makes_threads_outdated(tmp_path: Path) -> None:
     assert (told_now.get("line"), told_now["original_line"]) == (None, 2)
 
 
-async def _mutate(bot: httpx.AsyncClient, made: Scene, subject: str, content: str) -> Any:
+async def _mutate(bot: httpx.AsyncClient, made: Scene, subject: str, content: str, deed: str = "addReaction") -> Any:
     text = (
         "mutation($s: ID!, $c: ReactionContent!) "
-        "{ addReaction(input: {subjectId: $s, content: $c}) { reaction { content } } }"
+        f"{{ {deed}(input: {{subjectId: $s, content: $c}}) {{ reaction {{ content }} }} }}"
     )
     body = {"query": text, "variables": {"s": subject, "c": content}}
     return (await bot.post(f"{made.world.site_url}/api/graphql", json=body)).json()
@@ -183,7 +183,16 @@ async def test_reactions_to_a_review(tmp_path: Path) -> None:
     assert [(one.content, one.user) for one in review.reactions] == [("eyes", made.app.bot)]
     async with made.as_installation(issues="write") as bot:
         assert (await _mutate(bot, made, subject, "ROCKET"))["errors"][0]["type"] == "FORBIDDEN"
+        assert (await _mutate(bot, made, subject, "EYES", "removeReaction"))["errors"][0]["type"] == "FORBIDDEN"
     assert len(review.reactions) == 1
+    made.world.react(review, "meg", "eyes")
+    made.world.react(review, made.app.bot, "rocket")
+    async with made.as_installation(pull_requests="write") as bot:
+        for shown in ({"content": "EYES"}, None):
+            answer = await _mutate(bot, made, subject, "EYES", "removeReaction")
+            assert answer["data"] == {"removeReaction": {"reaction": shown}}
+    # one's own, and of that word
+    assert [(one.content, one.user.login) for one in review.reactions] == [("eyes", "meg"), ("rocket", "bot[bot]")]
 
 
 def test_ticks(tmp_path: Path) -> None:

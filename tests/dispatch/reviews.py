@@ -103,6 +103,11 @@ def has_remarks(scene: Scene, *remarks: dict[str, Any], review_id: int = 700) ->
     scene.server.on("GET", f"{REPO}/pulls/1/reviews/{review_id}/comments", answer(list(remarks)))
 
 
+def has_state(scene: Scene, state: str = "CHANGES_REQUESTED", review_id: int = 700) -> None:
+    """GitHub shows what a review comes to."""
+    scene.server.on("GET", f"{REPO}/pulls/1/reviews/{review_id}", answer({"id": review_id, "state": state}))
+
+
 async def reviews(scene: Scene, body: str | None, sender: Account = ANA, **more: Any) -> str:
     """Somebody submits a review; returns when nothing is left to do now."""
     guid = await scene.deliver(review_payload(body, sender, **more), "pull_request_review")

@@ -9,14 +9,16 @@ from typing import Any, cast
 import pytest
 from sqlmodel import select
 
+from bot.dispatch.owed import UNANSWERED
 from bot.dispatch.review_loop import _names
+from bot.dispatch.review_request import NOT_SHOWN
 from bot.model.state import DeliveryState, OutboxState
 from bot.store import Session
 from bot.store.tables import Outbox
 from bot.workflows import Configuration
 from tests import rows
-from tests.dispatch.reviews import HUNK, has_remarks, remark_json, remarks, reviews
-from tests.dispatch.scene import MEG, SAM, Scene
+from tests.dispatch.reviews import HUNK, has_remarks, has_state, remark_json, remarks, reviews
+from tests.dispatch.scene import MEG, REPO, SAM, Scene
 from tests.github.fake import answer
 from tests.rows import ANA, NOW
 
@@ -185,6 +187,106 @@ async def test_remarks_of_it_are_not_requests_by_themselves(scene: Scene) -> Non
     await remarks(scene, "Use `or`.")
     await reviews(scene, "")
     assert len(await scene.dispatched()) == 1
+
+
+GUARDED = BOT_YML + "  deploy: {trigger_role: maintain, steps: [{id: a, run: date}]}\n"
+
+
+async def test_builtins_act_beside_it(scene: Scene) -> None:
+    """The changes are requested all the same, with every comment."""
+    await start(scene, BOT_YML, remark_json(801, "Use `or`."))
+    await reviews(scene, "@bot status")
+    (made,) = await scene.dispatched()
+    assert (made.command, made.trigger["name"]) == ("triage", "review_submitted")
+    assert "Use `or`." in made.request
+    assert "under way" in (await scene.said())[0]
+    assert sorted(await scene.said("reaction")) == ["+1", "eyes"]
+
+
+async def test_a_mention_that_may_not_be_is_no_request(scene: Scene) -> None:
+    """Whoever names a workflow in passing that is not for them has requested changes like anybody else."""
+    await start(scene, GUARDED, remark_json(801, "Use `or`."))
+    await reviews(scene, "Please mend this. cc @bot deploy")
+    assert await asked(scene) == ["triage"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_mention_in_a_remark_is_part_of_it(scene: Scene, first: bool) -> None:
+    """One dispatch with all comments, whichever event is told first, though two remarks say the same."""
+    await start(scene, BOT_YML, remark_json(801, "@bot mend"), remark_json(802, "@bot mend", path="b.py"))
+    has_state(scene)
+    if not first:
+        await reviews(scene, "Both, please.")
+    guid = await remarks(scene, "@bot mend")
+    await remarks(scene, "@bot mend", number=802)
+    if first:
+        await reviews(scene, "Both, please.")
+    (made,) = await scene.dispatched()
+    assert (made.command, made.target_kind) == ("triage", "review")
+    assert made.request.count("@bot mend") == 2
+    assert await scene.became(guid) == (DeliveryState.IGNORED, "part of what its review asks for")
+
+
+async def test_builtins_in_a_remark_act(scene: Scene) -> None:
+    """They are no request for changes."""
+    await start(scene, BOT_YML, remark_json(801, "@bot status"))
+    has_state(scene)
+    await remarks(scene, "@bot status")
+    assert len(await scene.said()) == 1
+
+
+@pytest.mark.parametrize("state", ["COMMENTED", "APPROVED", "DISMISSED"])
+async def test_a_mention_in_a_remark_of_another_review(scene: Scene, state: str) -> None:
+    """Only changes that are requested are one request."""
+    await start(scene, BOT_YML, remark_json(801, "@bot mend"))
+    has_state(scene, state)
+    await remarks(scene, "@bot mend")
+    assert [one.command for one in await scene.dispatched()] == ["mend"]
+
+
+async def test_a_remark_that_is_edited_later(scene: Scene) -> None:
+    """What is added to it is a request of its own."""
+    await start(scene, BOT_YML, remark_json(801, "Use `or`."))
+    has_state(scene)
+    await remarks(scene, "@bot mend", action="edited", old="Use `or`.")
+    assert [one.command for one in await scene.dispatched()] == ["mend"]
+
+
+async def test_a_remark_by_whose_author_no_changes_may_be_requested(scene: Scene) -> None:
+    """The review asks for nothing then, so the mention does."""
+    await start(scene, BOT_YML.replace("{steps", "{trigger_role: read, steps"), remark_json(801, "@bot mend"))
+    has_state(scene)
+    await remarks(scene, "@bot mend", SAM)
+    assert [one.command for one in await scene.dispatched()] == ["mend"]
+
+
+async def test_comments_that_github_does_not_show(scene: Scene) -> None:
+    """The request does not vanish with them, though there is no other text."""
+    await start(scene)
+    scene.server.on("GET", f"{REPO}/pulls/1/reviews/700/comments", answer({}, 404))
+    await reviews(scene, "")
+    (made,) = await scene.dispatched()
+    assert made.request == NOT_SHOWN
+
+
+async def test_a_builtin_alone_reads_no_comments(scene: Scene) -> None:
+    """Nothing can come between it and its answer."""
+    await start(scene)
+    await reviews(scene, "@bot status", state="commented")
+    assert len(await scene.said()) == 1
+    assert scene.asked("/reviews/700/comments") == []
+
+
+async def test_comments_that_cannot_be_read_for_fifteen_minutes(scene: Scene) -> None:
+    """Whoever requested changes, and may, is told in one sentence; nobody else is."""
+    await start(scene)
+    scene.server.on("GET", f"{REPO}/pulls/1/reviews/700/comments", answer({}, 502))
+    guid = await reviews(scene, "Please mend this.")
+    for _ in range(20):
+        await scene.pass_time(timedelta(minutes=1))
+    assert (await scene.became(guid))[0] is DeliveryState.FAILED
+    (said,) = await scene.said()
+    assert UNANSWERED in said
 
 
 def test_workflows_that_listen_come_first() -> None:

@@ -105,17 +105,23 @@ async def test_where_nothing_listens(scene: Scene) -> None:
 
 
 async def test_several_in_the_order_of_the_file(scene: Scene) -> None:
-    """And the request of the new issue's own text before them."""
+    """And the request of the new issue's own text before them, for which the event starts nothing more."""
     scene.configure(listening(*(f"{name}: {{on: {{opened: true}}}}" for name in ("zebra", "ape", "mule"))))
     await told(scene, "issues", issue_event("opened", body="@bot ape, please"))
     made = await scene.dispatched()
     assert [(one.command, one.trigger["name"]) for one in made] == [
         ("ape", "mention"),
         ("zebra", "opened"),
-        ("ape", "opened"),
         ("mule", "opened"),
     ]
-    assert len({one.ordinal for one in made}) == 4
+    assert len({one.ordinal for one in made}) == 3
+
+
+async def test_a_mention_that_may_not_start_it_is_no_request(scene: Scene) -> None:
+    """The event of the same text starts what it may."""
+    scene.configure(listening("ape: {on: {opened: true}, trigger_role: read}", "mule: {trigger_role: maintain}"))
+    await told(scene, "issues", issue_event("opened", body="@bot mule, please"))
+    assert [(one.command, one.trigger["name"]) for one in await scene.dispatched()] == [("ape", "opened")]
 
 
 async def test_a_pull_requests_own_text_asks_as_an_issues(scene: Scene) -> None:

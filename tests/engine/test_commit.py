@@ -256,7 +256,7 @@ async def test_a_run_that_ended_does_not_go_on(store: Store) -> None:
     await store.write(lambda s: commit.abandon(s, case.run_id, say, NOW, cancelled=True))
     await store.write(lambda s: commit.fail(s, case.run_id, Failed("x", "y"), say, NOW))
     late = NOW + timedelta(hours=1)
-    await store.write(lambda s: commit.postpone(s, case.run_id, Transient("x"), say, late))
+    await store.write(lambda s: commit.postpone(s, case.run_id, Transient("x"), say, late, NOW))
     assert (await case.attempts(), case.ends, (await case.run()).state) == ([], [], RunState.SUCCEEDED)
 
 
@@ -352,7 +352,7 @@ async def test_a_start_that_github_does_not_answer(
     case = await open_case(store)
     now = NOW + waited
     error = Transient("GET /permission: 502", told)
-    await store.write(lambda s: commit.postpone(s, case.run_id, error, case.terms.say, now))
+    await store.write(lambda s: commit.postpone(s, case.run_id, error, case.terms.say, now, now))
     run = await case.run()
     if again is not None:
         assert (run.state, run.not_before, run.lease_owner) == (RunState.QUEUED, now + timedelta(seconds=again), None)
@@ -367,8 +367,29 @@ async def test_the_time_in_the_queue_is_not_github_s(store: Store) -> None:
     """A run that waited an hour for those before it is tried again like any other."""
     case = await open_case(store)
     await case.change(queued_at=NOW - timedelta(hours=1))
-    await store.write(lambda s: commit.postpone(s, case.run_id, Transient("502"), case.terms.say, NOW))
+    await store.write(lambda s: commit.postpone(s, case.run_id, Transient("502"), case.terms.say, NOW, NOW))
     assert (await case.run()).state is RunState.QUEUED
+
+
+@pytest.mark.parametrize(("waited", "state"), [(14, RunState.QUEUED), (15, RunState.FAILED)])
+async def test_the_time_it_waited_for_people_is_not_github_s(store: Store, waited: int, state: RunState) -> None:
+    """One that goes on fails 15 minutes after the first fault, however long ago it began."""
+    case = await open_case(store)
+    await case.begin()
+    now = NOW + timedelta(days=3)
+    since = now - timedelta(minutes=waited)
+    await store.write(lambda s: commit.postpone(s, case.run_id, Transient("502"), case.terms.say, now, since))
+    assert (await case.run()).state is state
+
+
+async def test_a_run_that_must_not_go_on(store: Store) -> None:
+    """What a dead process left running in it has ended too."""
+    case = await open_case(store)
+    await case.begin()
+    end = End(RunState.CANCELLED, None, "no more")
+    await store.write(lambda s: commit.refuse(s, case.run_id, end, case.terms.say, NOW))
+    assert await case.states() == (RunState.CANCELLED, DispatchState.CANCELLED)
+    assert "cancelled" in str(await case.attempts())
 
 
 async def test_a_run_that_cannot_go_on(store: Store) -> None:

@@ -93,19 +93,45 @@ async def test_the_role_is_checked_again_at_the_start(
         assert len(room.server.sent("GET", PERMISSION)) == asked
 
 
-async def test_whom_the_check_does_not_concern(store: Store, tmp_path: Path) -> None:
-    """Another bot has no role; a run that has begun goes on; a fault of GitHub is nobody's no."""
+async def test_another_bot_is_asked_for_by_its_id(store: Store, tmp_path: Path) -> None:
+    """It has no role: the default branch says now whether it may; where that cannot be read, what it said before."""
+    async with open_room(store, tmp_path, text('run: "true"', "allow_bots: [11]\n")) as room:
+        room.server.clock.advance(60)
+        rows = await room.case.rows()
+        rows.dispatch.actor_role, rows.dispatch.actor_id = "", 11
+        room.server.on("GET", f"{REPO}/commits/main", answer({"message": "no"}, 404))
+        assert await room.desk.admit(rows) is None
+        room.server.clock.advance(60)
+        room.server.on("GET", f"{REPO}/commits/main", httpx.Response(200, text="e" * 40))
+        room.server.on("GET", f"{REPO}/git/trees/{'e' * 40}", answer({"sha": "e" * 40, "tree": [], "truncated": False}))
+        end = await room.desk.admit(rows)
+        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+        assert room.server.sent("GET", PERMISSION) == []
+
+
+async def test_a_fault_of_github_is_nobodys_no(store: Store, tmp_path: Path) -> None:
+    """Nor is what it says of the App's own token."""
     async with open_room(store, tmp_path, text('run: "true"')) as room:
         room.server.clock.advance(60)
-        room.server.on("GET", PERMISSION, answer({}, 502, retry_after="60"))
-        with pytest.raises(Transient):
-            await room.desk.admit(await room.case.rows())
-        rows = await room.case.rows()
-        rows.dispatch.actor_role = ""
-        assert await room.desk.admit(rows) is None
+        for fault in (answer({}, 502, retry_after="60"), answer({"message": "Bad credentials"}, 401)):
+            room.server.on("GET", PERMISSION, fault)
+            with pytest.raises(Transient):
+                await room.desk.admit(await room.case.rows())
+
+
+async def test_the_role_is_checked_again_when_it_goes_on(store: Store, tmp_path: Path) -> None:
+    """Not within seconds of the last look, whatever it waited for."""
+    async with open_room(store, tmp_path, text('run: "true"')) as room:
+        room.server.on("GET", PERMISSION, answer({"role_name": "write"}))
         await room.case.begin()
+        room.server.clock.advance(60)
+        assert await room.desk.admit(await room.case.rows()) is None
         assert await room.desk.admit(await room.case.rows()) is None
         assert len(room.server.sent("GET", PERMISSION)) == 1
+        room.server.clock.advance(60)
+        room.server.on("GET", PERMISSION, answer({"role_name": "read"}))
+        end = await room.desk.admit(await room.case.rows())
+        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
 
 
 # -- the place

@@ -191,18 +191,24 @@ async def test_writing() -> None:
     server.on("PATCH", one, answer(comment_json(5, body="new")))
     server.on("DELETE", one, httpx.Response(204))
     server.on("POST", f"{one}/reactions", answer({"id": 1}, 201))
-    server.on("POST", f"{REPO}/issues/1/reactions", answer({"id": 1}, 200))
+    server.on("POST", f"{REPO}/issues/1/reactions", answer({"id": 2}, 200))
+    server.on("DELETE", f"{one}/reactions/1", httpx.Response(204))
+    server.on("DELETE", f"{REPO}/issues/1/reactions/2", httpx.Response(204))
     client = make_client(server)
     assert (await client.create_comment(1, "hello")).id == 5
     assert (await client.edit_comment(5, "new")).body == "new"
-    await client.react("eyes", number=1, comment_id=5)
-    await client.react("rocket", number=1, comment_id=None)
+    assert await client.react("eyes", number=1, comment_id=5) == 1
+    assert await client.react("rocket", number=1, comment_id=None) == 2
+    await client.unreact(1, number=1, comment_id=5)
+    await client.unreact(2, number=1, comment_id=None)
     await client.delete_comment(5)
     assert [(r.method, r.url.path, json.loads(r.content or "null")) for r in server.sent()] == [
         ("POST", COMMENTS, {"body": "hello"}),
         ("PATCH", one, {"body": "new"}),
         ("POST", f"{one}/reactions", {"content": "eyes"}),
         ("POST", f"{REPO}/issues/1/reactions", {"content": "rocket"}),
+        ("DELETE", f"{one}/reactions/1", None),
+        ("DELETE", f"{REPO}/issues/1/reactions/2", None),
         ("DELETE", one, None),
     ]
 

@@ -87,10 +87,16 @@ async def test_reactions(tmp_path: Path) -> None:
     review, comment = pull.reviews[0], pull.review_threads[0].comments[0]
     (shown,) = (await client.reviews_page(pull.number, 1)).items
     for _ in range(2):
-        await client.react_to_review_comment("eyes", comment.id)
+        made_id = await client.react_to_review_comment("eyes", comment.id)
         await client.react_to_review("+1", shown.node_id)
     assert [one.content for one in comment.reactions] == ["eyes"]
     assert [one.content for one in review.reactions] == ["+1"]
+    assert made_id == comment.reactions[0].id
+    await client.unreact_to_review_comment(made_id, comment.id)
+    await client.unreact_to_review("+1", shown.node_id)
+    assert (comment.reactions, review.reactions) == ([], [])
+    with pytest.raises(NotFound):
+        await client.unreact_to_review_comment(made_id, comment.id)
     assert made.world.requests[-1].permissions["pull_requests"] == "write"
     with pytest.raises(NotFound):
         await client.react_to_review("eyes", "nothing")

@@ -91,12 +91,21 @@ async def test_retry_makes_the_newest_ended_run_once_more(stage: Stage) -> None:
     assert "`build` failed" in stage.replies()[-1]
     await stage.configures("yes\n", path="mended")
     asked = await stage.says("meg", "@bot retry")
-    assert stage.reactions(asked) == ["eyes", "rocket"]
+    assert stage.reactions(asked) == ["rocket"]
     assert "tested built at 3 after planned" in stage.replies()[-1]
     assert "<sub>r2, again r1 · flaky · " in stage.replies()[-1]
     assert await runs_of(stage) == [("r1", "flaky", RunState.FAILED), ("r2", "flaky", RunState.SUCCEEDED)]
     assert await retries(stage) == [None, "r1"]
     assert len([body for body in stage.replies() if "planned" in body and "tested" not in body]) == 2
+
+
+async def test_retry_sees_what_came_before_it_in_the_comment(stage: Stage) -> None:
+    """A run that the same comment cancels is the newest that has ended. No 👀 is left on what was cancelled."""
+    asked = await stage.says("ana", "@bot open_to_all\n@bot cancel\n@bot retry")
+    assert [state for _, _, state in await runs_of(stage)] == [RunState.CANCELLED, RunState.SUCCEEDED]
+    assert await retries(stage) == [None, "r1"]
+    assert not any("Not done" in body for body in stage.replies())
+    assert "eyes" not in stage.reactions(asked)
 
 
 async def test_retry_from_a_step_takes_over_what_came_before(stage: Stage) -> None:
@@ -105,7 +114,7 @@ async def test_retry_from_a_step_takes_over_what_came_before(stage: Stage) -> No
     (plan,) = [body for body in stage.replies() if "planned" in body]
     await stage.configures("yes\n", path="mended")
     asked = await stage.says("meg", "@bot retry r1 from build")
-    assert stage.reactions(asked) == ["eyes", "rocket"]
+    assert stage.reactions(asked) == ["rocket"]
     written = plan.split("planned ")[1].split()[0]
     assert f"tested built at 1 after planned {written}" in stage.replies()[-1]
     assert len([body for body in stage.replies() if "planned" in body and "tested" not in body]) == 1
@@ -117,7 +126,7 @@ async def test_what_was_posted_is_not_posted_again(stage: Stage) -> None:
     said = len(stage.replies())
     await stage.configures("yes\n", path="mended")
     asked = await stage.says("meg", "@bot retry from check")
-    assert stage.reactions(asked) == ["eyes", "rocket"]
+    assert stage.reactions(asked) == ["rocket"]
     assert len(stage.replies()) == said
 
 

@@ -57,4 +57,4 @@ async def test_a_locked_issue(tmp_path: Path) -> None:
         stage.world.unlock(stage.repo, 1, "ana")
         asked = await stage.says("ana", "@bot tell")
         assert stage.replies() == ["Told about #1."]
-        assert stage.reactions(asked) == ["eyes", "rocket"]
+        assert stage.reactions(asked) == ["rocket"]

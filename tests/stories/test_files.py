@@ -84,7 +84,7 @@ async def test_what_is_wrong_is_told_together_and_nothing_runs(tmp_path: Path) -
         assert "`other`: there is no file `none.txt` in the workspace" in both
         assert "Nothing was started." in both
         assert "`spec`: it has 10,485,761 bytes; 10,485,760 are the most" in size
-        assert stage.reactions(asked) == ["confused", "eyes"]
+        assert stage.reactions(asked) == ["confused"]
         assert await stage.bot.store.read(attempts) == []
         states = await stage.bot.store.read(lambda s: [run.state for run in s.exec(select(Run))])
         assert states == [RunState.FAILED] * 2

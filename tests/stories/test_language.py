@@ -54,7 +54,7 @@ async def test_plan_decide_loop_and_end(tmp_path: Path) -> None:
         (told,) = stage.replies()
         assert told.startswith("Built 3")
         assert "risk low." in told
-        assert stage.reactions(asked) == ["eyes", "rocket"]
+        assert stage.reactions(asked) == ["rocket"]
         again = [(step, n, state) for n in range(3) for step, state in (("build", "success"), ("test", "fail"))]
         again[-1] = ("test", 2, "success")
         assert await stage.bot.store.read(ledger) == [("plan", 0, "success"), *again, ("told", 0, "success")]
@@ -67,7 +67,7 @@ async def test_an_end_that_is_a_failure(tmp_path: Path) -> None:
         asked = await stage.says("ana", "@bot build")
         (told,) = stage.replies()
         assert " failed: `ended` Too risky.**" in told
-        assert stage.reactions(asked) == ["confused", "eyes"]
+        assert stage.reactions(asked) == ["confused"]
 
 
 async def test_a_loop_that_is_used_up_says_so(tmp_path: Path) -> None:

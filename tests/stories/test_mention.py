@@ -15,7 +15,7 @@ async def test_a_writer_mentions_an_agent_and_gets_one_answer(stage: Stage) -> N
     (answer,) = stage.replies()
     assert "helper" in answer
     assert "saw 0 comments, 0 pins, 0 inputs" in answer
-    assert stage.reactions(asked) == ["eyes", "rocket"]
+    assert stage.reactions(asked) == ["rocket"]
 
 
 async def test_a_command_step_posts_its_output_in_a_fence(stage: Stage) -> None:
@@ -43,7 +43,7 @@ async def test_a_failed_step_ends_the_run_and_says_what_to_do(stage: Stage) -> N
     assert "last words" in answer
     assert "See its last lines; `@bot retry r" in answer
     assert "never" not in answer
-    assert stage.reactions(asked) == ["confused", "eyes"]
+    assert stage.reactions(asked) == ["confused"]
 
 
 @pytest.mark.parametrize(

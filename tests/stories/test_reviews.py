@@ -95,7 +95,7 @@ async def test_asked_at_a_line_and_answered_there(tmp_path: Path) -> None:
         (reply,) = said(stage, thread)
         assert reply.startswith("```text\nchecked\n```")
         assert thread.comments[-1].thread is thread
-        assert reacted(stage, asked) == ["eyes", "rocket"]
+        assert reacted(stage, asked) == ["rocket"]
         assert stage.replies(pull.number) == []
         rows = await stage.bot.store.read(lambda s: list(s.exec(select(Outbox).where(Outbox.action == "comment"))))
         assert [(row.target_kind, row.target_id, row.state, row.posted_id) for row in rows] == [
@@ -109,7 +109,7 @@ async def test_failures_builtins_and_refusals_too(tmp_path: Path) -> None:
         await reviewed(stage, pull, "", remark("@bot breaks"), remark("@bot status", 1))
         failed, status = pull.review_threads
         assert "exited with 3" in said(stage, failed)[0]
-        assert reacted(stage, failed.comments[0]) == ["confused", "eyes"]
+        assert reacted(stage, failed.comments[0]) == ["confused"]
         assert "nder way here" in said(stage, status)[0]
         await answered(stage, status.comments[0], "@bot unpin 7")
         assert "there is no pin 7 here" in said(stage, status)[1]
@@ -125,7 +125,7 @@ async def test_asked_in_a_review(tmp_path: Path) -> None:
         assert "[src/size.py:2](" in reply
         assert f"#discussion_r{first.id})" in reply
         assert f"#discussion_r{second.id})" in reply
-        assert reacted(stage, review) == ["eyes", "rocket"]
+        assert reacted(stage, review) == ["rocket"]
 
 
 async def test_a_reader_gets_nothing(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ async def test_changes_requested_on_its_own_pull_request(tmp_path: Path) -> None
         for thread in pull.review_threads:
             assert f"#discussion_r{thread.comments[0].id})" in reply
             assert said(stage, thread) == []
-        assert reacted(stage, review) == ["eyes", "rocket"]
+        assert reacted(stage, review) == ["rocket"]
 
 
 async def test_changes_requested_in_one_thread(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def test_a_step_sees_the_run(tmp_path: Path) -> None:
     async with open_stage(tmp_path, {".github/bot.yml": BOT_YML, "README.md": "# widgets\n"}) as stage:
         asked = await stage.says("ana", "@bot look")
         (told,) = stage.replies()
-        assert stage.reactions(asked) == ["eyes", "rocket"], told
+        assert stage.reactions(asked) == ["rocket"], told
         lines = told.split("```")[1].removeprefix("text").strip().splitlines()
         assert [line for line in lines if line != "read-only"] == [
             "counted",

@@ -29,7 +29,7 @@ async def test_files_and_commands(tmp_path: Path) -> None:
             asked = await stage.says("ana", "@bot helper look")
             (said,) = stage.replies()
             assert said.startswith("All seen."), said
-            assert stage.reactions(asked) == ["eyes", "rocket"]
+            assert stage.reactions(asked) == ["rocket"]
         assert set(offered(fake.requests[0])) == {"read_file", "search_files", "run_command"}
         read, found, ran = told(fake.requests[-1])
         assert "# a widget" in read
@@ -62,7 +62,7 @@ async def test_nothing_is_done_when_the_step_fails(tmp_path: Path) -> None:
     with provider(calls("add_labels", labels=["bug"]), Reply(status=400, message="no")) as fake:
         async with stage_with(tmp_path, fake, agent("[add_labels]")) as stage:
             asked = await stage.says("ana", "@bot helper sort")
-            assert stage.reactions(asked) == ["confused", "eyes"]
+            assert stage.reactions(asked) == ["confused"]
             assert stage.world.issue(stage.repo, 1).labels == []
 
 
@@ -138,7 +138,7 @@ async def test_a_dispatch(tmp_path: Path) -> None:
             assert any("What the bot always sees here" in reply for reply in replies), replies
             assert sum(reply.startswith("Started.") for reply in replies) == 1
             assert len(replies) == 4
-            assert stage.reactions(asked) == ["eyes", "rocket"]
+            assert stage.reactions(asked) == ["rocket"]
             rows = await stage.bot.store.read(
                 lambda session: session.exec(select(Dispatch).order_by(col(Dispatch.id))).all()
             )

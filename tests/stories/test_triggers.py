@@ -83,7 +83,7 @@ async def test_a_new_issue(tmp_path: Path) -> None:
         issue = stage.world.open_issue(stage.repo, "sam", "It is slow", "Very.")
         await stage.settle()
         assert answers(stage, 2) == ["triage saw opened"]
-        assert reacted(stage, issue) == ["eyes", "rocket"]
+        assert reacted(stage, issue) == ["rocket"]
         told = await reason(stage, "issues")
         assert told == "opened: triage; opened: guarded was not started: sam has the role read, write is needed"
 
@@ -148,7 +148,7 @@ async def test_a_pull_request(tmp_path: Path) -> None:
         await stage.settle()
         head = pull.head_sha
         assert answers(stage, 2) == [f"on-opened saw {head}"]
-        assert reacted(stage, pull.issue) == ["eyes", "rocket"]
+        assert reacted(stage, pull.issue) == ["rocket"]
         stage.world.set_draft(stage.repo, 2, "ana", False)
         await stage.settle()
         assert answers(stage, 2)[1:] == [f"on-ready_for_review saw {head}"]
@@ -163,7 +163,7 @@ async def test_a_mention_in_a_pull_requests_text(tmp_path: Path) -> None:
         pull = opened_pull(stage, body="Please, @bot look")
         await stage.settle()
         assert answers(stage, 2) == ["look saw mention"]
-        assert reacted(stage, pull.issue) == ["eyes", "rocket"]
+        assert reacted(stage, pull.issue) == ["rocket"]
         stage.world.edit_issue(stage.repo, 2, "ana", title="@bot look")
         await stage.settle()
         stage.world.edit_issue(stage.repo, 2, "ana", body="Please, @bot look\n\n@bot look again")

@@ -50,7 +50,7 @@ async def test_a_branch_is_tried(tmp_path: Path) -> None:
         (reply,) = stage.replies()
         assert "Good morning" in reply
         assert f"r1 · other · tried from topic at {sha[:7]}, nothing written · " in reply
-        assert stage.reactions(asked) == ["eyes", "rocket"]
+        assert stage.reactions(asked) == ["rocket"]
         row = await stage.bot.store.read(lambda session: session.exec(select(Dispatch)).one())
         assert row.trial
         assert row.command == "other"

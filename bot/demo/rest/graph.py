@@ -14,7 +14,7 @@ from typing import Any
 from bot.demo.records import Issue, Pull, Repository, ReviewComment, ReviewThread, User
 from bot.demo.refusal import Refused
 from bot.demo.rest.call import Call, Reply
-from bot.demo.rest.graph_writes import add_reaction, refusal
+from bot.demo.rest.graph_writes import add_reaction, refusal, remove_reaction
 from bot.demo.rest.graphql import GraphError, Resolver, Thing, parse, select
 from bot.demo.shapes.common import stamp
 from bot.demo.shapes.thread import issue_page
@@ -29,7 +29,11 @@ async def answer(call: Call) -> Reply:
     if call.viewer.kind == "anonymous":
         raise Refused(401, "This endpoint requires you to be authenticated.")
     if text.lstrip().startswith("mutation"):
-        root = Thing("Mutation", {"addReaction": lambda given: add_reaction(call, given)})
+        deeds: dict[str, Resolver] = {
+            "addReaction": lambda given: add_reaction(call, given),
+            "removeReaction": lambda given: remove_reaction(call, given),
+        }
+        root = Thing("Mutation", deeds)
     else:
         root = Thing("Query", {"repository": lambda given: _repository(call, given)})
     try:

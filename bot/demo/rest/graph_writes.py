@@ -1,6 +1,6 @@
-"""What only GraphQL can do: react to a review.
+"""What only GraphQL can do: react to a review, and take that back.
 
-Source: https://docs.github.com/en/graphql/reference/mutations#addreaction
+Source: https://docs.github.com/en/graphql/reference/mutations#addreaction, #removereaction
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.demo.records import Content, Review
+from bot.demo.records import Content, Reaction, Review
 from bot.demo.refusal import Refused
 from bot.demo.rest.call import Call
 from bot.demo.rest.graphql import GraphError, Thing
@@ -27,6 +27,27 @@ def refusal(refused: Refused, words: str) -> GraphError:
 
 def add_reaction(call: Call, given: Mapping[str, Any]) -> Thing:
     """React to a review, once."""
+    row, word = _asked(call, given)
+    made, _ = call.world.react(row, call.actor(), _CONTENTS[word])
+    return _payload("AddReactionPayload", word, made)
+
+
+def remove_reaction(call: Call, given: Mapping[str, Any]) -> Thing:
+    """Take one's own reaction away from a review. One that is not there is no fault, and null."""
+    row, word = _asked(call, given)
+    mine = [one for one in row.reactions if one.user is call.actor() and one.content == _CONTENTS[word]]
+    for one in mine:
+        call.world.unreact(row, one.id)
+    return _payload("RemoveReactionPayload", word, mine[0] if mine else None)
+
+
+def _payload(name: str, word: str, row: Reaction | None) -> Thing:
+    shown = None if row is None else Thing("Reaction", {"content": word, "id": str(row.id)})
+    return Thing(name, {"reaction": shown})
+
+
+def _asked(call: Call, given: Mapping[str, Any]) -> tuple[Review, str]:
+    """The review and GraphQL's word for the reaction. Raises `GraphError`."""
     asked = given.get("input")
     if not isinstance(asked, dict) or asked.get("content") not in _CONTENTS:
         raise GraphError("Variable $content of type ReactionContent! was provided invalid value")
@@ -40,10 +61,7 @@ def add_reaction(call: Call, given: Mapping[str, Any]) -> Thing:
         call.repository("pull_requests", "write")
     except Refused as refused:
         raise refusal(refused, words) from None
-    made, _ = call.world.react(row, call.actor(), _CONTENTS[asked["content"]])
-    return Thing(
-        "AddReactionPayload", {"reaction": Thing("Reaction", {"content": asked["content"], "id": str(made.id)})}
-    )
+    return row, asked["content"]
 
 
 def _review(call: Call, subject: Any) -> Review | None:
