@@ -1,6 +1,5 @@
 """From a delivery to dispatches: what it means, what is asked, and whether the sender may ask it."""
 
-from bot.dispatch.acceptance import issue_values
 from bot.dispatch.actions import Actions
 from bot.dispatch.admission import Ceilings
 from bot.dispatch.commands import is_builtin_only
@@ -8,6 +7,7 @@ from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
 from bot.dispatch.parts import DEBOUNCE, Parts
+from bot.dispatch.starting import issue_values
 from bot.dispatch.timetable import Timetable
 
 __all__ = [

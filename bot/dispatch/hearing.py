@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 
 from bot import log, publish
 from bot.dispatch import (
-    answering,
     events,
-    halts,
     lifecycle,
-    mentions,
-    retries,
     review_loop,
     schedules,
-    steering,
     waits,
 )
-from bot.dispatch.acceptance import LOCKED, REQUESTS_MAX, Asked, accept, react, tell_surplus
+from bot.dispatch.acceptance import Asked, react, tell_surplus
 from bot.dispatch.actions import Actions
-from bot.dispatch.authorise import Allowed, Denied, Later
-from bot.dispatch.builtins import BUILTINS
-from bot.dispatch.commands import Command, names_of, parse, sort
-from bot.dispatch.configuration import Configured
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.ears import EARS, listen
 from bot.dispatch.elsewhere import Elsewhere
 from bot.dispatch.identity import Identity
+from bot.dispatch.looking import Looked, Looking
 from bot.dispatch.memory import confirm_own, is_purged, observe
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.dispatch.review_request import read_review
 from bot.dispatch.schedules import Due
+from bot.dispatch.starting import LOCKED, accept
 from bot.errors import Forbidden, NotFound
 from bot.model.event import Event, Notice, Signal
-from bot.model.role import Role
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries, threads
 from bot.store.tables import Delivery
 
 _log = log.get("dispatch")
 
-#: characters from which mentions are looked for in a thread, so that the event loop goes on
-THREAD_FROM = 2048
-#: the least role of each built-in, where it names one
-_ROLES = {each.name: each.role for each in BUILTINS}
-#: the built-ins that start runs
-_STARTING = frozenset({"retry", "try"})
 #: why nothing is made of what was deleted before it was looked at
 PURGED = "what it tells of was deleted meanwhile"
 
@@ -64,6 +48,7 @@ class Hearing:
         self._actions = actions
         self._ears = tuple(ears)
         self._elsewhere = Elsewhere(parts)
+        self._looking = Looking(parts)
 
     async def hear(self, delivery: Delivery) -> None:
         """Settle it, with all that follows from it."""
@@ -150,7 +135,7 @@ class Hearing:
             return
         ours = event.comment is not None and self._p.identities.mine(event.comment)
         # whoever writes into a comment of ours asks for nothing: what it says is ours
-        looked = await self._look(occasion) if "@" in event.text and not ours else _Looked()
+        looked = await self._looking.look(occasion) if "@" in event.text and not ours else Looked()
         if (later := looked.later) is not None:
             await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
             return
@@ -222,69 +207,14 @@ class Hearing:
         )
 
     async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
-        """What the mentions of an event ask for and its sender may, as far as it can be told now."""
-        if "@" not in occasion.event.text:
-            return ()
-        if occasion.event.comment is not None and self._p.identities.mine(occasion.event.comment):
-            return ()
-        return tuple((await self._look(occasion)).asked)
-
-    async def _look(self, occasion: Occasion) -> _Looked:
-        """Steps 4 and 5: what is asked, and whether the sender may."""
-        event, identity, configured = occasion.event, occasion.identity, await occasion.configured()
-        usable = configured.configuration or self._p.memo.defaults().configuration
-        assert usable is not None, "the product's own configuration is valid"
-        handles = usable.bot.mention or (identity.handle,)
-        names, signed = names_of(usable)
-        read = partial(parse, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
-        if event.old_text is not None:
-            search = partial(
-                mentions.added, event.old_text, event.text, handles, lambda text: sort(read(text, asked=True))
-            )
-        else:
-            search = partial(mentions.find, event.text, handles)
-        # nobody is authorised yet, and Markdown can be made slow to read
-        long = len(event.text) + len(event.old_text or "") > THREAD_FROM
-        found = await asyncio.to_thread(search) if long else search()
-        # where nobody was asked of late, words behind `approve` are no answer but a request
-        asked = bool(found) and await answering.asked_lately(occasion)
-        looked = _Looked()
-        looked.mentioned = bool(found)
-        looked.surplus = max(0, len(found) - REQUESTS_MAX)
-        for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = read(mention.text, asked=asked)
-            if configured.configuration is None:  # what was meant cannot be told while the names are not known
-                command = replace(command, suggestion=None)
-            verdict = await occasion.authorised(await self._needed(event, configured, command))
-            if isinstance(verdict, Denied) and command.name in answering.NAMES and command.kind == "builtin":
-                verdict = await answering.admitted(occasion, verdict)
-            match verdict:
-                case Allowed(role=role):
-                    looked.asked.append(Asked(ordinal, command, role))
-                case Denied(reason=reason):
-                    looked.reason = reason
-                    if usable.bot.publish.refusals == "react" and not event.sender.is_bot:
-                        looked.refused.append(Asked(ordinal, command, None))
-                case Later() as later:
-                    return _Looked(later=later)
-        return looked
-
-    async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
-        usable, named = configured.configuration, command.params.get("run")
-        if command.kind == "builtin" and command.name == "retry" and usable is not None:
-            return await retries.needed(self._p.store, usable, event, command)
-        if command.kind == "builtin" and command.name == "steer" and usable is not None:
-            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
-        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
-            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
-        return _needed(configured, command)
+        """See `Looking.accepted`."""
+        return await self._looking.accepted(occasion)
 
 
 def _settled(
     session: Session,
     delivery: Delivery,
-    looked: _Looked,
+    looked: Looked,
     names: Sequence[str],
     heard: Sequence[Heard],
     *,
@@ -320,41 +250,3 @@ def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
         deliveries.purge(session, repository.id, comment.id, comment.kind, review)
     elif is_purged(session, event):
         deliveries.empty(session, delivery.id)
-
-
-@dataclass(slots=True)
-class _Looked:
-    """What was found in one event. `later`: nobody can tell yet, look again then."""
-
-    asked: list[Asked] = field(default_factory=list)
-    refused: list[Asked] = field(default_factory=list)
-    reason: str = "no mention"
-    #: requests beyond those that are taken
-    surplus: int = 0
-    later: Later | None = None
-    #: whether the bot is spoken to at all, by whomever
-    mentioned: bool = False
-
-    def covered_by_review(self) -> None:
-        """What a remark asks for is part of what its review asks for; built-ins act all the same."""
-        self.asked = [one for one in self.asked if not one.for_workflow]
-        self.reason = "part of what its review asks for"
-
-    @property
-    def starts(self) -> bool:
-        """Whether anything is asked that starts a run."""
-        return any(one.command.kind != "builtin" or one.command.name in _STARTING for one in self.asked)
-
-    def spoken_to(self, event: Event) -> bool:
-        """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
-        return self.mentioned or event.sender.is_bot
-
-
-def _needed(configured: Configured, command: Command) -> Role:
-    """The least role for a command; where the configuration is broken, `write`."""
-    if configured.configuration is None:
-        return Role.WRITE
-    if command.kind == "builtin":
-        least, own = configured.configuration.bot.trigger_role, _ROLES[command.name]
-        return least if own is None or least.at_least(own) else own
-    return configured.configuration.role_for(command.name)

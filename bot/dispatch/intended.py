@@ -14,7 +14,6 @@ from typing import Any
 from bot import publish
 from bot.context.snapshot import ref
 from bot.dispatch import admission, configuration, inputs
-from bot.dispatch.acceptance import issue_values
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.bases import Bases
 from bot.dispatch.caps import capped, rest
@@ -22,6 +21,7 @@ from bot.dispatch.parts import Parts
 from bot.dispatch.pinning import comment_of
 from bot.dispatch.pins import say_index
 from bot.dispatch.roles import AskedRoles
+from bot.dispatch.starting import issue_values
 from bot.errors import Transient, UserError
 from bot.github import RepositoryClient
 from bot.model.codec import comment_to_json

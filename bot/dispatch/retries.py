@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bot.dispatch import inputs
-from bot.dispatch.acceptance import Acceptance, Act, Asked, Wanted, start, tell_broken
+from bot.dispatch.acceptance import Acceptance, Act, Asked, tell_broken
 from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.starting import Wanted, start
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.event import Event

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.dispatch.acceptance import Asked, accept
+from bot.dispatch.acceptance import Asked
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.dispatch.review_request import read_review
+from bot.dispatch.starting import accept
 from bot.errors import Forbidden, NotFound
 from bot.model.event import Event
 from bot.model.role import Role

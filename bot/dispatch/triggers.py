@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.dispatch.acceptance import REQUESTS_MAX, Asked, accept
+from bot.dispatch.acceptance import REQUESTS_MAX, Asked
 from bot.dispatch.authorise import Allowed, Denied, Later
 from bot.dispatch.cause import Cause, caused
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.dispatch.review_loop import TRIGGER, opener
+from bot.dispatch.starting import accept
 from bot.model.role import Role
 from bot.store import Session, dispatches
 from bot.store.tables import Delivery, Thread

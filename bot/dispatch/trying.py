@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.dispatch import configuration
-from bot.dispatch.acceptance import Acceptance, Act, Asked, Tried, start, tell_broken, wanted_of
+from bot.dispatch.acceptance import Acceptance, Act, Asked, tell_broken
 from bot.dispatch.bases import Bases
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.starting import Tried, start, wanted_of
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
 from bot.model.role import Role

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from sqlmodel import select
 
-from bot.dispatch.acceptance import accept, issue_values, react, trigger
+from bot.dispatch.acceptance import react
 from bot.dispatch.commands import Command
+from bot.dispatch.starting import accept, issue_values, trigger
 from bot.model.slot import Slot
 from bot.publish import Redactor, Speaker
 from bot.store import Session, Store
