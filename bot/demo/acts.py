@@ -120,7 +120,7 @@ def conversation(decision: str) -> tuple[Act, ...]:
             ),
         ),
         Act(
-            "A plan waits for a person: it is sent back with a word, planned again, and approved with a tick",
+            "A plan waits for a person, is sent back, and is approved with a tick",
             (
                 Line(
                     "ana",

@@ -166,7 +166,8 @@ def _place(delivery: Delivery) -> tuple[str, datetime]:
 def _subject(delivery: Delivery) -> tuple[int | None, int] | None:
     """The comment, if any, and the thread whose text a delivery holds; None for other deliveries."""
     with suppress(ValueError, UnicodeError):
-        event = events.normalise(delivery.event, json.loads(delivery.body))
+        payload = json.loads(delivery.body)
+        event = events.normalise(delivery.event, payload) if isinstance(payload, dict) else None
         if isinstance(event, Event):
             return event.comment.id if event.comment else None, event.issue.number
     return None

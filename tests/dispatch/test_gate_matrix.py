@@ -28,6 +28,7 @@ from tests import rows
 from tests.dispatch.matrix import ACTORS, FILE, ORDER, OTHERS, PEOPLE, WITH_ROLE, Actor
 from tests.dispatch.scene import APP_ID, MARKER, ME, Scene, account_json, issue_fields, open_scene, stamp
 from tests.dispatch.spoken import commented, sent_by
+from tests.github.fake import answer
 from tests.rows import NOW, REPOSITORY
 
 TRIGGER_ROLE = "maintain"
@@ -68,6 +69,8 @@ class Case:
         if actor.kind not in WITH_ROLE or actor.account is None:
             return False
         if who.get("not_requester") and actor is self.requester:
+            return False
+        if ORDER.index(actor.role) < ORDER.index("read"):  # whoever has left answers nothing, by name neither
             return False
         if actor.account.login.lower() in [login.lower() for login in who.get("logins", ())]:
             return True
@@ -132,21 +135,26 @@ def ask(scene: Scene, session: Session, case: Case) -> str:
     return MARKER.sign(row.body, repository_id=REPOSITORY.id, thread=case.number, slot=Slot.parse(row.slot))
 
 
-def payload(case: Case, body: str) -> dict[str, Any]:
-    """What GitHub tells when somebody answers so."""
-    words = {"approve": "approve", "approve by its name": "approve r1.ok", "answer": "answer approve"}
-    if case.way != "tick":
-        return commented(f"@bot {words[case.way]}", case.actor, case.number)
-    comment = {
+def asked_comment(case: Case, body: str) -> dict[str, Any]:
+    """The gate's comment as GitHub has it."""
+    return {
         "id": 900_000 + case.number,
         "user": account_json(ME),
-        "author_association": case.actor.association,
-        "body": body.replace("- [ ] approve", "- [x] approve"),
+        "body": body,
         "html_url": f"https://github.test/acme/widgets/issues/{case.number}#issuecomment-{900_000 + case.number}",
         "created_at": stamp(NOW),
         "updated_at": stamp(NOW),
         "performed_via_github_app": {"id": APP_ID},
     }
+
+
+def payload(case: Case, body: str) -> dict[str, Any]:
+    """What GitHub tells when somebody answers so."""
+    words = {"approve": "approve", "approve by its name": "approve r1.ok", "answer": "answer approve"}
+    if case.way != "tick":
+        return commented(f"@bot {words[case.way]}", case.actor, case.number)
+    comment = asked_comment(case, body.replace("- [ ] approve", "- [x] approve"))
+    comment["author_association"] = case.actor.association
     change = {"changes": {"body": {"from": body}}}
     issue = issue_fields(case.number)
     return {"action": "edited", "issue": issue, "comment": comment, **sent_by(case.actor), **change}
@@ -157,7 +165,11 @@ async def played(scene: Scene, given: list[Case]) -> dict[int, Gate]:
 
     def keep(session: Session) -> None:
         for case in given:
-            sent = payload(case, ask(scene, session, case))
+            body = ask(scene, session, case)
+            # whoever answers by a command is held against what stands there
+            path = f"/repos/acme/widgets/issues/comments/{900_000 + case.number}"
+            scene.server.on("GET", path, answer(asked_comment(case, body)))
+            sent = payload(case, body)
             guid = f"answer-{case.number}"
             raw = json.dumps(sent).encode()
             new = NewDelivery(APP_ID, guid, "issue_comment", sent["action"], guid, REPOSITORY.id, raw)
@@ -199,8 +211,17 @@ async def test_who_answers(tmp_path: Path) -> None:
 def told(case: Case) -> bool:
     """Whether somebody may hear why an answer does not count: who may command, or whom the gate is for."""
     commands = case.actor.kind in WITH_ROLE and ORDER.index(case.actor.role) >= ORDER.index(TRIGGER_ROLE)
+    logins = [login.lower() for login in WHO[case.kind].get("logins", ())]
+    login = case.actor.account.login.lower() if case.actor.account is not None else "ghost"
+    named = case.way == "tick" and login in logins
     # other bots by number may command, but they are no people
-    return case.expected or commands or "allowed bot" in case.actor.kind or "bot that is allowed" in case.actor.kind
+    return (
+        case.expected
+        or named
+        or commands
+        or "allowed bot" in case.actor.kind
+        or "bot that is allowed" in case.actor.kind
+    )
 
 
 def strangers_are_told(session: Session) -> set[int]:

@@ -57,7 +57,8 @@ async def test_stop_ends_what_it_may_and_says_what_it_left(scene: Scene) -> None
     assert (await states(scene), await is_paused(scene)) == ([RunState.QUEUED, RunState.CANCELLED], False)
     told = (await scene.said())[-1]
     assert "r1 goes on" in told
-    assert "not stopped. r2 is cancelled." in told
+    assert "this thread is not stopped" in told
+    assert "r2 `open`, asked for by @ana, was cancelled" in told
     await scene.says(MEG, "@bot stop", comment_id=504, at=LATER)
     assert (await states(scene), await is_paused(scene)) == ([RunState.CANCELLED] * 2, True)
 

@@ -10,6 +10,7 @@ import pytest
 from bot.dispatch import reports
 from bot.dispatch.commands import Command
 from bot.dispatch.configuration import Configured
+from bot.errors import UserError
 from bot.model.context import CommentRecord, Manifest
 from bot.model.state import RunState
 from bot.store import Session, Store, dispatches, runs, snapshots
@@ -46,7 +47,7 @@ async def told(store: Store, what: str, usable: Configured | None = None) -> str
 async def test_help_names_what_a_mention_may_start(store: Store) -> None:
     """With params and descriptions; what mentions do not start is left out; the default is named."""
     text = await told(store, "help")
-    assert "| `@bot build base=… …` | Builds it. |" in text
+    assert "| `@bot build [base=…] …` | Builds it. |" in text
     assert "| `@bot helper …` | Answers. |" in text
     assert "hidden" not in text
     assert "goes to `helper`" in text
@@ -147,6 +148,10 @@ async def test_why_shows_the_newest_prompt(store: Store, named: str | None, expe
         session.flush()
         return reports.why_body(session, rows.thread(session), named)
 
+    if "saw" not in expected:
+        with pytest.raises(UserError, match=expected.rstrip(".")):
+            await store.write(work)
+        return
     text = await store.write(work)
     assert text.startswith(expected)
     assert ("sam" in text, "old" in text) == ((True, False) if "saw" in text else (False, False))
@@ -154,8 +159,8 @@ async def test_why_shows_the_newest_prompt(store: Store, named: str | None, expe
 
 async def test_why_before_any_run(store: Store) -> None:
     """Said, not silent."""
-    text = await store.write(lambda s: reports.why_body(s, rows.thread(s), None))
-    assert text == "No run of this thread has asked a model yet."
+    with pytest.raises(UserError, match="^why_none: No run of this thread has asked a model yet"):
+        await store.write(lambda s: reports.why_body(s, rows.thread(s), None))
 
 
 def _record(author: str) -> CommentRecord:

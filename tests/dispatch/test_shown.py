@@ -243,7 +243,7 @@ async def test_somebody_by_name_who_has_left(scene: Scene) -> None:
     scene.server.on("GET", scene.permission(MEG), answer({"message": "Not Found"}, 404))
     await ticks(scene, MEG, body)
     gate = await gate_of(scene)
-    assert (gate.state, "meg has no access here any more" in gate.note) == (GateState.OPEN, True)
+    assert (gate.state, "`meg` has no role here" in gate.note) == (GateState.OPEN, True), gate.note
 
 
 async def test_a_tick_while_the_head_cannot_be_read(scene: Scene) -> None:
