@@ -156,6 +156,14 @@ async def test_a_thread_that_is_gone_stays_gone(world: World) -> None:
     row = await world.row(row_id)
     assert (row.state, row.reason) == (OutboxState.DROPPED, "deleted")
     assert len(world.server.writes()) == 1
+
+    def alive(session: Session) -> None:
+        thread = session.exec(select(Thread)).one()
+        assert thread.gone == "deleted"
+        thread.gone, thread.gone_at = "", None
+        session.add(thread)
+
+    await world.store.write(alive)
     back = await world.say("run/3")
     await sender.sweep()
     assert await world.state(back) is OutboxState.POSTED

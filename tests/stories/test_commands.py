@@ -88,7 +88,7 @@ async def retries(stage: Stage) -> list[str | None]:
 async def test_retry_makes_the_newest_ended_run_once_more(stage: Stage) -> None:
     """The same request with its params, the configuration and repository of now; 👀 at once, 🚀 at the end."""
     await stage.says("ana", "@bot flaky depth=3")
-    assert "`build` failed" in stage.replies()[-1]
+    assert "step `build`" in stage.replies()[-1]
     await stage.configures("yes\n", path="mended")
     asked = await stage.says("meg", "@bot retry")
     assert stage.reactions(asked) == ["rocket"]

@@ -212,5 +212,6 @@ async def test_a_secret_is_its_name_until_a_command_gets_it(tmp_path: Path) -> N
         assert "`token` is a secret, which no comment can give" in refused
         dispatches = await stage.bot.store.read(lambda s: [row.inputs for row in s.exec(select(Dispatch))])
         frames = await stage.bot.store.read(lambda s: [row.given for row in s.exec(select(Frame))])
-        assert dispatches == [{"token": "DEPLOY_TOKEN"}]
+        # what was refused is on record without what it gave
+        assert dispatches == [{"token": "DEPLOY_TOKEN"}, {}]
         assert {"inputs": {"key": "DEPLOY_TOKEN"}, "files": {}} in frames

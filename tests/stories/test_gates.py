@@ -277,7 +277,7 @@ workflows:
 """
     async with asking(tmp_path, "", text) as stage:
         await stage.says("ana", "@bot approve r1.ok")
-        assert "- `r1.left.ok`: `Fine?`\n- `r1.right.ok`: `Fine?`" in stage.replies()[-1]
+        assert all(f"- [`r1.{side}.ok`](" in stage.replies()[-1] for side in ("left", "right"))
         await stage.says("ana", "@bot approve r1.right.ok")
         (right,) = (body for body in stage.replies() if "Asked by `r1.right.ok`." in body)
         assert "✅ Answered by `ana`" in right
@@ -481,7 +481,7 @@ async def test_words_where_nobody_is_asked(tmp_path: Path) -> None:
         assert "`r1.approve` was answered by `meg`: `stop`" in stage.replies()[-1]
         other = stage.world.open_issue(stage.repo, "sam", "another", "body").number
         said = await stage.says("ana", "@bot approve the plan of last week, please", other)
-        assert stage.reactions(said) == ["eyes", "rocket"]
+        assert stage.reactions(said) == ["rocket"]
 
 
 async def test_days_after_the_last_answer(tmp_path: Path) -> None:
