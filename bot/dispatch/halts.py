@@ -107,6 +107,7 @@ async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client:
         for run in ends:
             if dispatches.cancel(session, run, acceptance.event.sender.login, acceptance.now, told=True):
                 _take_back(replies, session, run)
+                put_away(session, run.id, acceptance.now)
         if not stays:
             replies.done(session, thread, asked, acceptance)
         body = "\n\n".join(filter(None, [text, "\n".join(lines)]))

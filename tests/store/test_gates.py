@@ -89,7 +89,7 @@ async def test_what_people_call_them(store: Store) -> None:
             called = gates.called(session, thread.id, name)
             assert called is not None
             assert called.gate.state is GateState.ANSWERED
-        for name in ("r1.planxa", "r2.plan_a", "r1", "x"):
+        for name in ("r1.planxa", "r2.plan_a", "r2", "x"):
             assert gates.called(session, thread.id, name) is None
 
     await store.write(work)

@@ -267,7 +267,8 @@ def _said(words: str) -> Callable[[Stage], Awaitable[None]]:
             ((1, RunState.SUCCEEDED), (2, RunState.SUCCEEDED), (3, RunState.FAILED))}),
         (_cancelled_running, {"r1": (RunState.CANCELLED, 1)}),
         (_cancelled_queued, {"r1": (RunState.CANCELLED, 1), "r2": (RunState.CANCELLED, 1)}),
-        (_cancelled_waiting, {"r1": (RunState.CANCELLED, 1)}),
+        # what `stop` ends is named in its one comment
+        (_cancelled_waiting, {"r1": (RunState.CANCELLED, 0)}),
         (_role_revoked, {"r1": (RunState.CANCELLED, 1), "r2": (RunState.CANCELLED, 1)}),
     ],
 )  # fmt: skip
