@@ -82,9 +82,9 @@ async def test_ends_and_beginnings(stage: Stage) -> None:
     (refused,) = await says(stage, "meg", "@bot retry")
     assert refused.startswith("Not done: ")
     (failed,) = await says(stage, "meg", "@bot fails")
-    assert "`boom` failed: `command_failed`" in failed
+    assert "`fails` failed: `command_failed`" in failed
     (again,) = await says(stage, "meg", "@bot retry r1")
-    assert "`boom` failed" in again
+    assert "`fails` failed" in again
     (stopped,) = await says(stage, "meg", "@bot stop")
     assert stopped.startswith("Stopped: ")
     (refused,) = await says(stage, "meg", "@bot check")
@@ -102,7 +102,7 @@ async def test_answers(stage: Stage) -> None:
     (asked,) = await says(stage, "meg", "@bot ship")
     assert asked.startswith("**Ship it?**")
     (refused,) = await says(stage, "meg", "@bot approve")
-    assert "the role `admin` is needed" in refused
+    assert "is for an administrator" in refused
     settled, shipped = await says(stage, "ana", "@bot approve")
     assert "✅ Answered by `ana`" in settled
     assert "shipped" in shipped

@@ -96,7 +96,7 @@ async def running(stage: Stage) -> None:
     await stage.says("meg", "@bot cancel")
     checked, failed, cancelled = stage.replies()
     assert "checked 1" in checked
-    assert "`boom` failed" in failed
+    assert "`fails` failed" in failed
     assert "was cancelled" in cancelled
 
 
