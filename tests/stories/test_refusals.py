@@ -41,12 +41,22 @@ HEARD = {
     ("paused", "…"): "stories/test_commands::test_stop_ends_everything_and_keeps_the_thread_quiet_until_resume",
     # of a day's limit, whose key is the code
     ("…", "…"): "stories/test_limits::test_a_limit_of_a_day",
+    ("answers", "…"): "dispatch/test_answers::test_a_person_gets_sixty_and_can_always_stop",
+    ("gate_doubt", "that ends with a question mark, so … still waits"): "stories/test_gates::test_what_does_not_answer",
+    ("gate_moved", "`…` asks something else now"): "web/test_gates::test_about_what_was_read",
+    ("gate_unshown", "…"): "dispatch/test_shown::test_approved_before_the_new_head_stood_there",
+    ("why_none", "No run of this thread has asked a model yet."): "dispatch/test_reports::test_why_before_any_run",
+    ("why_none", "There is no … in this thread."): "dispatch/test_reports::test_why_shows_the_newest_prompt",
+    (
+        "why_none",
+        "… has asked no model, so there is nothing to show.",
+    ): "dispatch/test_reports::test_why_shows_the_newest_prompt",
     ("gate_answer", "`…` is no option"): _ANSWERS,
     ("gate_answer", "the text has more than … characters"): _ANSWERS,
     ("gate_answer", "there is no answer"): _ANSWERS,
     ("gate_answer", "this gate asks no questions"): "web/test_gates::test_what_is_no_answer",
     ("gate_answer", "…"): "stories/test_gates::test_a_form",
-    ("gate_answer", "… has no option …"): "stories/test_gates::test_a_gate_without_that_option",
+    ("gate_answer", "… is no option"): "stories/test_gates::test_a_gate_without_that_option",
     ("gate_moved", "…"): "stories/test_gates::test_pushed_before_the_answer",
     ("gate_none", "nothing waits for an answer here"): "stories/test_gates::test_words_where_nobody_is_asked",
     ("gate_none", "there is no question … here"): _ANSWERS,
@@ -56,8 +66,7 @@ HEARD = {
     ("gate_unread", "the head cannot be read, and an answer is bound to it"): (
         "dispatch/test_ticks::test_a_head_that_cannot_be_read"
     ),
-    ("not_allowed", "`…`: …"): "stories/test_gates::test_a_tick_of_somebody_who_may_not",
-    ("not_allowed", "…"): "web/test_gates::test_only_where_the_gate_says_so",
+    ("not_allowed", "…"): "stories/test_gates::test_a_tick_of_somebody_who_may_not",
     ("not_allowed", "… is no person, and only people answer"): "dispatch/test_gate_matrix::test_who_answers",
     ("pin_refused", "that comment stands in another thread"): _PINS,
     (
@@ -163,7 +172,7 @@ async def test_what_is_no_answer(tmp_path: Path) -> None:
         told = {
             "answer perhaps": "`perhaps` is no option",
             "answer": "There is no answer",
-            f"reject {'x' * 20_000}": "`r1.approve` has no option `reject`",
+            f"reject {'x' * 20_000}": "`reject` is no option",
             f"approve {'x' * 20_000}": "The text has more than 16,384 characters",
             "approve r9.plan": "There is no question `r9.plan` here",
         }

@@ -108,7 +108,7 @@ async def test_failures_builtins_and_refusals_too(tmp_path: Path) -> None:
     async with on_a_pull(tmp_path) as (stage, pull):
         await reviewed(stage, pull, "", remark("@bot breaks"), remark("@bot status", 1))
         failed, status = pull.review_threads
-        assert "exited with 3" in said(stage, failed)[0]
+        assert "its command ended with exit code 3" in said(stage, failed)[0]
         assert reacted(stage, failed.comments[0]) == ["confused"]
         assert "nder way here" in said(stage, status)[0]
         await answered(stage, status.comments[0], "@bot unpin 7")

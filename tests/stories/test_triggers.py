@@ -125,7 +125,7 @@ async def test_an_issue_is_closed(tmp_path: Path) -> None:
         stage.world.set_state(stage.repo, 1, "ana", "closed")
         await stage.settle()
         (told,) = stage.replies()
-        assert "exited with 3" in told
+        assert "exit code 3" in told
         assert reacted(stage, stage.world.issue(stage.repo, 1)) == []
 
 
