@@ -17,7 +17,9 @@ from bot.workflows.step import Step
 from bot.workflows.workflow import REQUEST_WORDS, Workflow
 
 #: what every thread has as commands, but for answers, which count while people are asked; a test holds the table to it
-COMMANDS = frozenset({"help", "status", "cancel", "retry", "stop", "resume", "pin", "unpin", "pins", "why", "config"})
+COMMANDS = frozenset(
+    {"help", "status", "cancel", "retry", "steer", "stop", "resume", "pin", "unpin", "pins", "try", "why", "config"}
+)
 
 
 def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[Workflow], findings: Findings) -> None:
