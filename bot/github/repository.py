@@ -63,6 +63,11 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """The repository under the name it was last seen with."""
         return self._channel.repository
 
+    @property
+    def app_id(self) -> int | None:
+        """The App's own number, None where it is not known."""
+        return self._channel.app_id
+
     def follow(self, repository: Repository) -> None:
         """Take over the present name of the same repository, which may have been renamed or transferred."""
         self._channel.repository = repository
