@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import hmac
 import os
 import signal
-import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -46,9 +44,11 @@ from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
+from bot.store.lock import hold
 from bot.store.tables import Thread
 from bot.web import gates, health
 from bot.web.access import Access
+from bot.web.server import Server
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
@@ -137,10 +137,10 @@ async def open_bot(
     clock = clock or SystemClock()
     data = settings.data_dir.resolve()
     async with AsyncExitStack() as stack:
-        stack.callback(os.close, _lock(data / "lock", f"the data folder {data}"))
+        stack.callback(os.close, hold(data / "lock", f"the data folder {data}"))
         if settings.database.startswith("sqlite:///"):
             file = Path(settings.database.removeprefix("sqlite:///"))
-            stack.callback(os.close, _lock(file.with_name(f"{file.name}.lock"), f"the database {file}"))
+            stack.callback(os.close, hold(file.with_name(f"{file.name}.lock"), f"the database {file}"))
         store = open_store(settings.database)
         stack.push_async_callback(store.close)
         github = GitHub(
@@ -190,10 +190,9 @@ async def open_bot(
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
-        known = providers(settings)
 
         def can_ask(model: str) -> bool:
-            return known.check(model) is None
+            return runners.providers.check(model) is None
 
         parts = Parts(store, github, identities, memo, marker, speaker, clock, ceilings, debounce, can_ask=can_ask)
         targets = HookTargets(store, memo, secrets, tools.reach)
@@ -247,43 +246,6 @@ async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
         await asyncio.wait([loop], timeout=STOP_SECONDS)
 
 
-def _lock(file: Path, what: str) -> int:
-    """Make this process the only one on `what`; the lock goes with the process, however that ends."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise OperatorError(f"cannot use {what}: {error.strerror}", "check BOT_DATA_DIR and its permissions") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        raise OperatorError(
-            f"another process uses {what}", "stop it, or give this one a BOT_DATA_DIR of its own"
-        ) from error
-    return handle
-
-
-class _Server(uvicorn.Server):
-    """Says when it listens, and leaves signals to `serve`: uvicorn sends them again before the bot has ended."""
-
-    def __init__(self, config: uvicorn.Config, listens: Callable[[int], None]) -> None:
-        super().__init__(config)
-        self._listens = listens
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            await super().startup(sockets)
-        except SystemExit as error:  # uvicorn's way, after it logged why
-            at = f"{self.config.host}:{self.config.port}"
-            raise OperatorError(f"cannot listen on {at}", "set BOT_HOST and BOT_PORT to what is free here") from error
-        self._listens(self.servers[0].sockets[0].getsockname()[1])
-
-
 def serve(
     settings: Settings,
     *,
@@ -310,7 +272,7 @@ def serve(
         proxy_headers=False,
         server_header=False,
     )
-    server = _Server(config, listens)
+    server = Server(config, listens)
 
     async def until_stopped() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
