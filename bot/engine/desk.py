@@ -78,7 +78,7 @@ class Desk:
             self._intend,
             self._started,
             self._t.result_max_bytes,
-            remind=self._remind,
+            remind=self._reporter.remind,
             heads=True,
         )
 
@@ -114,13 +114,10 @@ class Desk:
         bot = configuration.bot if configuration else BotFile(version=1)
         self._reporter.output(session, rows, step, attempt, bot, level.frame.path)
 
-    def _ask_people(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
+    def _ask_people(self, session: Session, rows: RunRows, gate: Gate) -> None:
         configuration, _ = self._known(rows)
         bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.ask(session, rows, attempt, gate, bot, self._handle(bot))
-
-    def _remind(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
-        self._reporter.remind(session, rows, attempt, gate)
+        self._reporter.ask(session, rows, gate, bot, self._handle(bot))
 
     def _handle(self, bot: BotFile) -> str:
         """How people call the bot here."""

@@ -112,7 +112,7 @@ class Reporter:
         elif rows.run.ended_at is not None:  # no reaction comes in its place
             put_away(session, rows.run.id, rows.run.ended_at)
 
-    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, handle: str) -> None:
+    def ask(self, session: Session, rows: RunRows, gate: Gate, bot: BotFile, handle: str) -> None:
         """Post what people are asked; said again, the comment tells what became of it. `handle` is the bot's here."""
         if gate.state is GateState.OPEN:
             # whoever says it again, for a tick or a command, has no configuration at hand
@@ -122,7 +122,7 @@ class Reporter:
             session.add(gate)
         say_gate(session, self._speaker, asked_in(rows, gate))
 
-    def remind(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate) -> None:
+    def remind(self, session: Session, rows: RunRows, gate: Gate) -> None:
         """Remind people once of what they are asked."""
         say_reminder(session, self._speaker, asked_in(rows, gate))
 
