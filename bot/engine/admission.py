@@ -114,8 +114,7 @@ class Admission:
             return None
         names = ", ".join(f"`{name}`" for name in lacking)
         message = f"the App has not been granted {names}: {next(iter(lacking.values()))}"
-        mention = configuration.bot.mention
-        handle = f"@{mention[0]}" if mention else self._t.handle()
+        handle = configuration.bot.handle(self._t.handle())
         hint = (
             "Whoever administers this account accepts it in the App's settings (*GitHub Apps*, *Configure*); where it "
             f"is not asked for there, the App's owner adds it first. Then `{handle} retry r{rows.run.number}`."

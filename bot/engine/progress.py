@@ -103,7 +103,7 @@ class Progress:
             cost=standing.cost(rows.attempts),
             steps=standing.step_states(rows, workflow) if workflow is not None else (),
             url="",
-            handle=f"@{bot.mention[0]}" if bot.mention else self._handle(),
+            handle=bot.handle(self._handle()),
         )
 
     def _close(self, session: Session, rows: RunRows, slot: Slot, now: datetime) -> None:
