@@ -150,10 +150,8 @@ class Desk:
         own = begun.step.budget.minutes if isinstance(begun.step, WorkingStep) else None
         if own is not None and own * 60 < seconds:
             seconds, key = own * 60, "`minutes` of its `budget`"
-        if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
-            run = begun.rows.run
-            passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds() - run.waited
-            remaining = max(0.0, terms.budget.minutes * 60 - passed)
+        if terms.budget.minutes is not None:
+            remaining = max(0.0, terms.budget.minutes * 60 - begun.rows.run.worked(self._t.clock.now()))
             run_ends = remaining < seconds
             seconds = min(seconds, remaining)
         limit = asyncio.timeout(seconds)

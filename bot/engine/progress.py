@@ -16,7 +16,7 @@ from bot.errors import Transient
 from bot.model.clock import Clock
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, RunState
-from bot.publish import Speaker, closed_status_body, status_body, step_line
+from bot.publish import Speaker, closed_status_body, run_footer, run_usage, status_body, step_line
 from bot.store import Session, Store, dispatches, outbox, runs, spoken
 from bot.store.runs import RunRows
 from bot.workflows import BotFile, Memo, Workflow
@@ -100,7 +100,7 @@ class Progress:
             run=rows.run.number,
             workflow=rows.run.workflow,
             where=_where(rows, standing.where(rows, now, before=before)),
-            cost=standing.cost(rows.attempts),
+            cost=run_usage(rows.attempts).cost,
             steps=standing.step_states(rows, workflow) if workflow is not None else (),
             url="",
             handle=bot.handle(self._handle()),
@@ -123,8 +123,8 @@ class Progress:
             run=rows.run.number,
             workflow=rows.run.workflow,
             ended=_where(rows, standing.where(rows, now)),
-            seconds=standing.seconds(rows),
-            cost=standing.cost(rows.attempts),
+            seconds=run_footer(rows.run, rows.attempts).seconds,
+            cost=run_usage(rows.attempts).cost,
             url=posted[-1].url if posted else "",
         )
         self._say(session, rows, body, slot)

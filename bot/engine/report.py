@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from bot.engine.failing import failed_attempt, failing_body, was_refused
 from bot.engine.graph import End
@@ -232,19 +231,15 @@ def _output(session: Session, attempt: Attempt) -> str:
 def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
+    until = rows.run.ended_at or (attempt.ended_at if attempt is not None else None)
     return replace(
         run_footer(rows.run, rows.attempts, rows.again),
         model=attempt.model if attempt is not None else "",
-        seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
+        seconds=rows.run.worked(until) if rows.run.started_at and until else None,
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
         threads=() if rows.dispatch.reply_to is not None else review_links(rows.dispatch.trigger),
         trial=str(trial_of(rows.dispatch) or ""),
     )
-
-
-def _seconds(started: datetime | None, ended: datetime | None, attempt: Attempt | None) -> float | None:
-    until = ended or (attempt.ended_at if attempt is not None else None)
-    return (until - started).total_seconds() if started and until else None
 
 
 def _mentions(rows: RunRows, bot: BotFile) -> tuple[str, ...]:
