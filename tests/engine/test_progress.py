@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from bot.engine import commit, standing
+from bot.engine import commit, run_words
 from bot.engine.graph import End
 from bot.engine.progress import NEVER, Progress
 from bot.model.outcome import Done, Usage
@@ -213,14 +213,14 @@ async def test_a_status_that_cannot_be_told_stops_nobody(store: Store, monkeypat
     """Another run's is told all the same, and the broken one is not tried for ever."""
     told = await telling(store, steps(1))
     other = await store.write(lambda s: queued(s, number=2, guid="h", workflow="main", files={}).id)
-    real = standing.where
+    real = run_words.where
 
     def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
         if rows.run.id == told.play.case.run_id:
             raise ValueError("a bug of ours")
         return real(rows, now, before=before)
 
-    monkeypatch.setattr(standing, "where", where)
+    monkeypatch.setattr(run_words, "where", where)
     told.clock.advance(60)
     await told.progress.tell()
     assert await store.read(lambda s: outbox.find(s, Slot(f"run/{other}", "status"))) is not None
