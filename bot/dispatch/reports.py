@@ -83,17 +83,16 @@ def _halted(thread: Thread, now: datetime, handle: str) -> str:
 def _status_line(session: Session, run: Run, now: datetime) -> str:
     asked = dispatches.get(session, run.dispatch_id)
     gated = gates.asking(session, run.id) if run.state is RunState.WAITING else []
-    queued = run.state is RunState.QUEUED and run.started_at is None
-    if queued:
+    if run.started_at is None:
         state = f"queued for {_age((now - run.queued_at).total_seconds())}"
     elif run.state is RunState.WAITING:
         state = f"waits for {_age((now - (run.waiting_since or now)).total_seconds())}"
-    else:  # one that goes on has its turn before all others
+    else:
         state = f"running for {_age(run.worked(now))}"
     first = runs.get(session, run.retry_of) if run.retry_of is not None else None
     again = f", again r{first.number}" if first is not None else ""
     pieces = [f"- r{run.number}{again} {inline_code(run.workflow)}", state]
-    if queued:
+    if run.state is RunState.QUEUED:
         before = dispatches.before(session, run)
         pieces.append(f"{before} before it" if before else "next in this thread")
     pieces += [_question(session, each) for each in gated]

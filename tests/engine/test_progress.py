@@ -101,6 +101,20 @@ async def test_it_is_edited_after_fifteen_seconds_and_only_where_something_chang
     assert (await told.row()).state is OutboxState.POSTED  # type: ignore[union-attr]  # it is there
 
 
+async def test_what_a_retry_took_over_was_paid_by_the_run_it_is_from(store: Store) -> None:
+    """As its footer has it."""
+    told = await telling(store, steps(2), s1=Done(output="x", usage=Usage(10, 10, 1, 0.11)))
+    await told.play.step()
+
+    def taken(session: Session) -> None:
+        (first, *_) = runs.rows(session, told.play.case.run_id).attempts
+        first.taken_from = "another"
+        session.add(first)
+
+    await store.write(taken)
+    assert (await told.after(60) or "").startswith("r1 `main` · running 1 min\n")
+
+
 async def test_it_ends_as_one_line_that_leads_to_the_result(store: Store) -> None:
     """Only when the result stands, and never more than one edit in fifteen seconds."""
     told = await telling(store, steps(1))
