@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from bot.engine.gates import whose
 from bot.model.state import AttemptState, GateState, RunState
 from bot.publish import StepState
 from bot.publish.footer import duration
@@ -70,8 +71,7 @@ def _state(rows: RunRows, name: str, attempt: Attempt | None) -> StepState:
         return StepState(name, "asks")
     mark = _MARKS[attempt.state]
     if gate is not None and gate.state is GateState.ANSWERED:
-        by = (gate.answer or {}).get("by")
-        return StepState(name, mark, f"@{by}" if by and (gate.answer or {}).get("channel") != "api" else str(by or ""))
+        return StepState(name, mark, whose(gate.answer or {}))
     if mark == "running":
         return StepState(name, mark, _progress(rows, attempt))
     again = f", {attempt.iteration + 1} times" if attempt.iteration else ""
