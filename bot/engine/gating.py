@@ -15,7 +15,7 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows.gate_steps import ASKED_MAX
 
-#: how long GitHub is asked for the head that an answer is bound to
+#: how long GitHub is asked for what a run cannot go on without: a role, a file, the head that an answer is bound to
 PATIENCE = timedelta(minutes=15)
 #: seconds between two tries at least
 _PAUSE = 5.0
