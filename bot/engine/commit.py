@@ -26,7 +26,6 @@ from bot.store.tables import Attempt, Run
 from bot.workspace.staging import StagedFile
 
 __all__ = [
-    "PATIENCE",
     "Advance",
     "Begun",
     "Performed",
