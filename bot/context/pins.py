@@ -6,12 +6,13 @@ Two sorts: GitHub's own (one an issue, read, never displaced) and ours (any numb
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from bot.context.found import Found
 from bot.context.sanitise import sanitise
-from bot.context.snapshot import Kind, PinnedComment, Ref, order, ref
-from bot.model.thread import Comment
+from bot.context.snapshot import Kind, Message, Pin, PinnedComment, Ref, order, ref
+from bot.model.thread import Comment, Issue
 
 _TITLE = "📌 **What the bot always sees here**"
 _WORDS = 80
@@ -28,7 +29,7 @@ _LINE = re.compile(rf"^[0-9]+\. \[[^\]\n]*\]\([^)\s]*{_FRAGMENT}\)", re.MULTILIN
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$(){}])")
 
 
-def merge(
+def _merged(
     own: Sequence[PinnedComment],
     native: Sequence[PinnedComment],
     *,
@@ -57,6 +58,48 @@ def merge(
             kept[which] = replace(known, native=True)
     ordered = sorted(kept.values(), key=lambda pin: order(pin.comment))
     return tuple(ordered), tuple(notes.values())
+
+
+def known_pins(found: Found, issue: Issue, pins: Sequence[PinnedComment]) -> tuple[tuple[Pin, ...], tuple[str, ...]]:
+    """All pins with their current text, sanitised."""
+    read = found.read.comments
+    pinned = {ref(pin.comment) for pin in pins}
+    gone = found.versions.deleted | {which for which in pinned if which not in read and found.read.covers(which)}
+    current = dict(read)
+    for which in pinned:
+        if which not in current and which in found.versions.refs:
+            current[which] = found.versions.current(which)
+    # the issue's own word about its pin is the newest; what it does not name any more was unpinned
+    now = [issue.pinned_comment] if issue.pinned_comment else [c for c in read.values() if c.pinned]
+    native = [_native(comment, pins) for comment in now]
+    stored = [pin for pin in pins if pin.native and not now]
+    merged, notes = _merged(
+        [pin for pin in pins if not pin.native],
+        [*stored, *native],
+        current=current,
+        deleted=gone - {ref(comment) for comment in now},
+    )
+    return tuple(_pin(pin, found) for pin in merged), notes
+
+
+def _native(comment: Comment, pins: Iterable[PinnedComment]) -> PinnedComment:
+    known = next((pin for pin in pins if pin.native and ref(pin.comment) == ref(comment)), None)
+    return replace(known, comment=comment) if known else PinnedComment(comment, "", comment.updated_at, native=True)
+
+
+def _pin(pin: PinnedComment, found: Found) -> Pin:
+    clean = sanitise(pin.comment.body)
+    notes = [f"pinned by {pin.pinned_by}" if pin.pinned_by else "pinned on GitHub"]
+    if pin.edited:
+        notes.append(f"edited {pin.comment.updated_at:%Y-%m-%d %H:%M} UTC")
+    message = replace(
+        Message.of(pin.comment),
+        purpose=found.ours(pin.comment)[0],
+        text=clean.text,
+        removed=clean.removed,
+        note="; ".join(notes),
+    )
+    return Pin(message, pin.pinned_by, pin.pinned_at, pin.native, pin.role)
 
 
 def render_index(pins: Sequence[PinnedComment], mention: str = "@bot", title: str = _TITLE) -> str:

@@ -124,9 +124,29 @@ class Message:
     kind: Kind = "comment"
     place: ReviewPlace | None = None
 
+    @classmethod
+    def of(cls, comment: Comment, out: str = "") -> Message:
+        """A comment before anything is known of it but what GitHub tells."""
+        return cls(
+            id=comment.id,
+            author=comment.author,
+            created_at=comment.created_at,
+            updated_at=comment.updated_at,
+            bytes=len(comment.body.encode("utf-8", "surrogatepass")),
+            url=comment.url,
+            out=out,
+            kind=comment.kind,
+            place=comment.place,
+        )
+
     @property
     def ref(self) -> Ref:
         return self.kind, self.id
+
+    @property
+    def by_other_bot(self) -> bool:
+        """Whether a program wrote it that is not us."""
+        return self.author.is_bot and self.purpose is None
 
     @property
     def unit(self) -> str:

@@ -174,7 +174,7 @@ class _Choice:
     def _fate(self, message: Message) -> str:
         if message.purpose is not None and self.policy.bots == "none":
             return "own result"
-        if message.purpose is None and message.author.is_bot and self.policy.bots != "all":
+        if message.by_other_bot and self.policy.bots != "all":
             return "other bot"
         if message.stands_in(self.root):
             return "thread" if self._trusted(message) else "below trust"

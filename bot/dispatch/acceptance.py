@@ -72,7 +72,7 @@ class Acceptance:
     def handle(self) -> str:
         """How people call the bot here: the file's first handle, else the App's own."""
         usable = self.configured.configuration if self.configured else None
-        return f"@{usable.bot.mention[0]}" if usable and usable.bot.mention else self.identity.handle
+        return usable.bot.handle(self.identity.handle) if usable else self.identity.handle
 
     @property
     def target_id(self) -> int | None:

@@ -15,8 +15,6 @@ from bot.model.thread import Account, Repository
 PATIENCE = timedelta(minutes=15)
 _FIRST_DELAY = timedelta(seconds=2)
 _LONGEST_DELAY = timedelta(minutes=2)
-#: GitHub does not know who asks: our key or clock is at fault, and it says nothing about the sender
-_NOT_KNOWN = 401
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,8 @@ class Roles(Protocol):
     async def role(self, repository: Repository, account: Account) -> Role:
         """The account's effective role now.
 
-        Raises `Transient` where GitHub gave no answer (5xx, time-out, rate limit), `NotFound` or `Forbidden` where it
-        gives none for good; a `Forbidden` of status 401 tells nothing, as it was not our App that GitHub saw.
+        Raises `Transient` where GitHub gave no answer (5xx, time-out, rate limit, or it did not know our App),
+        `NotFound` or `Forbidden` where it gives none for good.
         """
         ...
 
@@ -85,8 +83,6 @@ async def authorise(
     try:
         role = await roles.role(repository, sender)
     except (NotFound, Forbidden) as error:
-        if isinstance(error, Forbidden) and error.status == _NOT_KNOWN:
-            return after_fault(error, since=since, now=now)
         return Denied(f"GitHub shows no role for {sender.login}: {error}")
     except (Transient, TimeoutError) as error:
         return after_fault(error, since=since, now=now)
@@ -117,7 +113,7 @@ def by_role(sender: Account, role: Role, needed: Role) -> Allowed | Denied:
     return Denied(f"{sender.login} has the role {role}, {least} is needed", role)
 
 
-def after_fault(error: Transient | TimeoutError | Forbidden, *, since: datetime, now: datetime) -> Denied | Later:
+def after_fault(error: Transient | TimeoutError, *, since: datetime, now: datetime) -> Denied | Later:
     """When to ask again after GitHub gave no answer.
 
     The delays grow with the time that has passed, from 2 seconds to 2 minutes, and never undercut what GitHub asked

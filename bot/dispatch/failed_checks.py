@@ -52,7 +52,7 @@ async def hear(
     found: list[tuple[Event | None, Heard]] = []
     for number in signal.numbers:
         pull = await _pull(client, number)
-        if pull is None or pull.state != "open" or pull.head_sha != signal.sha:
+        if pull is None or not pull.is_open or pull.head_sha != signal.sha:
             found.append((None, silent(SUPERSEDED)))
             continue
         event = await _event(signal, client, pull, concluded)

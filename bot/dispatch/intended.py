@@ -117,7 +117,7 @@ class ThreadIntents:
         """How people call the bot, as the run's own configuration says."""
         snapshot = runs.rows(session, asking.run.id).snapshot
         usable = self._p.memo.check(snapshot.repository_id, snapshot.commit, snapshot.files).configuration
-        return f"@{usable.bot.mention[0]}" if usable and usable.bot.mention else self._p.identities.handle
+        return usable.bot.handle(self._p.identities.handle) if usable else self._p.identities.handle
 
     # -- dispatches ---------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from bot.model.context import Manifest
 from bot.model.role import Role
 from bot.model.state import RunState
 from bot.publish import inline_code
+from bot.publish.footer import duration
 from bot.publish.gate import moment
 from bot.store import Session, dispatches, gates, runs
 from bot.store.gates import Asked as Gated
@@ -81,11 +82,13 @@ def _halted(thread: Thread, now: datetime, handle: str) -> str:
 
 def _status_line(session: Session, run: Run, now: datetime) -> str:
     asked = dispatches.get(session, run.dispatch_id)
-    since = run.started_at if run.state is not RunState.QUEUED and run.started_at else run.queued_at
-    minutes = max(0, int((now - since).total_seconds())) // 60
-    age = f"{minutes} min" if minutes else "less than a minute"
     gated = gates.asking(session, run.id) if run.state is RunState.WAITING else []
-    state = f"waits for {age}" if gated else f"{run.state} for {age}"
+    if run.started_at is None:
+        state = f"queued for {_age((now - run.queued_at).total_seconds())}"
+    elif run.state is RunState.WAITING:
+        state = f"waits for {_age((now - (run.waiting_since or now)).total_seconds())}"
+    else:
+        state = f"running for {_age(run.worked(now))}"
     first = runs.get(session, run.retry_of) if run.retry_of is not None else None
     again = f", again r{first.number}" if first is not None else ""
     pieces = [f"- r{run.number}{again} {inline_code(run.workflow)}", state]
@@ -95,6 +98,11 @@ def _status_line(session: Session, run: Run, now: datetime) -> str:
     pieces += [_question(session, each) for each in gated]
     pieces.append(f"asked by {inline_code(asked.actor)}")
     return " · ".join(pieces)
+
+
+def _age(seconds: float) -> str:
+    minutes = max(0, int(seconds)) // 60
+    return duration(60 * minutes) if minutes else "less than a minute"
 
 
 def _question(session: Session, asked: Gated) -> str:

@@ -42,7 +42,7 @@ async def hear_event(occasion: Occasion) -> Heard | None:
     if cause.name == "synchronize" and event.pull is not None:
         hold(occasion.parts, occasion.delivery)
         now = await occasion.client.pull_request(event.issue.number)
-        if now.state != "open" or now.head_sha != event.pull.head_sha:
+        if not now.is_open or now.head_sha != event.pull.head_sha:
             return silent(SUPERSEDED)
     return await started(occasion, cause, names)
 

@@ -30,7 +30,6 @@ MOST = 10_000
 REVOKED = "The role of the person who asked changed before this started."
 #: where a repository's own files lie; those of a base have another name in front
 OWN = ".github/"
-UNAUTHORIZED = 401
 #: ends whose reason may reach nobody in the thread
 _UNHEARD = ("permission_missing: ", "app_suspended: ")
 
@@ -73,11 +72,7 @@ class Admission:
         needed = configuration.role_for(rows.run.workflow) if trial is None else Role(trial.role)
         try:
             role = await client.permission(rows.dispatch.actor, rows.dispatch.actor_id)
-        except Forbidden as error:
-            if error.status == UNAUTHORIZED:  # that is about the App's own token, and about nobody's role
-                raise Transient(str(error)) from error
-            role = Role.NONE
-        except NotFound:
+        except Forbidden:
             role = Role.NONE
         return role.at_least(needed)
 
@@ -119,8 +114,7 @@ class Admission:
             return None
         names = ", ".join(f"`{name}`" for name in lacking)
         message = f"the App has not been granted {names}: {next(iter(lacking.values()))}"
-        mention = configuration.bot.mention
-        handle = f"@{mention[0]}" if mention else self._t.handle()
+        handle = configuration.bot.handle(self._t.handle())
         hint = (
             "Whoever administers this account accepts it in the App's settings (*GitHub Apps*, *Configure*); where it "
             f"is not asked for there, the App's owner adds it first. Then `{handle} retry r{rows.run.number}`."

@@ -152,8 +152,7 @@ class Advancing(Pausing):
             self._resume(tree, found.resumes[0])
             return True
         if found.reminders:
-            due = found.reminders[0]
-            gating.remind(self._session, self._rows, self._terms, due.level, due.attempt, due.gate, self._now)
+            gating.remind(self._session, self._rows, self._terms, found.reminders[0].gate, self._now)
             return True
         return any(not self._begin(tree, ledger, level, start) for level, start in found.starts)
 
@@ -271,11 +270,9 @@ class Advancing(Pausing):
         step = level.step(attempt.step)
         assert isinstance(step, WorkingStep)
         inside = {frame.frame.id for one in level.children.get(attempt.id, ()) for frame in (one, *one.below())}
-        openers = {one.id: one for one in self._rows.attempts}
         for gate in withdraw(self._session, self._rows, self._now, frames=inside):
             if gate.kind in ASKED:
-                asking = openers[gate.attempt_id]
-                self._terms.ask(self._session, self._rows, tree.level(asking), asking, gate)
+                self._terms.ask(self._session, self._rows, gate)
         message = f"it did not end within {step.whole_time:g} s"
         hint = f"Raise `timeout` or the minutes of `budget` in `{step.mark}`."
         self._ledger(tree).settle(level, step, attempt, Failed("timeout", message, hint))

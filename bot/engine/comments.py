@@ -117,8 +117,11 @@ class ThreadComments:
         return await self._count(issue.comment_count, lambda one: one.created_at <= at), comment
 
     async def _count(self, total: int, precedes: Callable[[Comment], bool]) -> int:
-        """How many comments of the conversation stand before something else; found by halving as well."""
-        low, high = 0, max(0, -(-total // PER_PAGE))
+        """How many comments of the conversation come first, as far as `precedes` holds.
+
+        GitHub lists an issue's comments by ascending id, so that a page is found by halving.
+        """
+        low, high = 0, max(1, -(-total // PER_PAGE))
         while low < high:
             middle = (low + high + 1) // 2
             items = await self._at(middle)
@@ -134,22 +137,11 @@ class ThreadComments:
         return (await self._position(comment.id, total))[1] is not None
 
     async def _position(self, comment_id: int, total: int) -> tuple[int, Comment | None]:
-        """How many comments stand up to this one, and itself; None where it is not among them.
-
-        GitHub lists an issue's comments by ascending id, so that a page is found by halving.
-        """
-        low, high = 1, max(1, -(-total // PER_PAGE))
-        while low < high:
-            middle = (low + high) // 2
-            items = await self._at(middle)
-            if items and items[-1].id >= comment_id:
-                high = middle
-            else:
-                low = middle + 1
-        for place, comment in enumerate(await self._at(low)):
-            if comment.id == comment_id:
-                return (low - 1) * PER_PAGE + place + 1, comment
-        return 0, None
+        """How many comments stand up to this one, and itself; None where it is not among them."""
+        count = await self._count(total, lambda one: one.id <= comment_id)
+        page, place = divmod(max(0, count - 1), PER_PAGE)
+        last = (await self._at(page + 1))[place] if count else None
+        return (count, last) if last is not None and last.id == comment_id else (0, None)
 
     async def _at(self, page: int) -> tuple[Comment, ...]:
         if page not in self._pages:

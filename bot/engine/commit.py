@@ -14,6 +14,7 @@ from math import inf
 from bot.engine import run_inputs
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
+from bot.engine.gating import PATIENCE
 from bot.engine.graph import End
 from bot.engine.ledger import keep_outcome
 from bot.engine.terms import Begun, Say, Terms
@@ -25,7 +26,6 @@ from bot.store.tables import Attempt, Run
 from bot.workspace.staging import StagedFile
 
 __all__ = [
-    "PATIENCE",
     "Advance",
     "Begun",
     "Performed",
@@ -42,9 +42,6 @@ __all__ = [
     "record",
     "refuse",
 ]
-
-#: how long a start waits for GitHub's answer
-PATIENCE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)

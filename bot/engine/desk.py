@@ -36,7 +36,7 @@ from bot.model.state import GateState
 from bot.store import Session, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
-from bot.workflows import BotFile, Budget, Configuration, Step
+from bot.workflows import BotFile, Budget, Checked, Configuration, Step, Workflow
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
@@ -78,7 +78,7 @@ class Desk:
             self._intend,
             self._started,
             self._t.result_max_bytes,
-            remind=self._remind,
+            remind=self._reporter.remind,
             heads=True,
         )
 
@@ -90,19 +90,16 @@ class Desk:
         return await self._giving.begin(rows, terms, self._client(rows))
 
     def say(self, session: Session, rows: RunRows, end: End) -> None:
-        configuration, steps = self._known(rows)
-        bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.end(session, rows, end, steps, bot, self._handle(bot))
+        configuration, workflow, bot = self._known(rows), self._workflow(rows), self._bot(rows)
+        steps = {step.id: step for step in workflow.steps} if workflow else {}
+        self._reporter.end(session, rows, end, steps, bot, bot.handle(self._t.handle()))
         note_unheard(session, rows, end)
         say_late(session, self._t.speaker, rows, end, configuration)
-        workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
         say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
 
     def _started(self, session: Session, rows: RunRows) -> None:
-        configuration, _ = self._known(rows)
-        workflow = configuration.workflow_for(rows.run.workflow) if configuration else None
         if rows.thread.is_pull_request:
-            say_check(session, self._t.speaker, rows, workflow, self._t.clock.now())
+            say_check(session, self._t.speaker, rows, self._workflow(rows), self._t.clock.now())
             # from now on somebody looks whether it says what is so, however the run ends
             runs.status_told(session, rows.run.id, self._t.clock.now())
 
@@ -110,21 +107,11 @@ class Desk:
         self._reporter.plainly(session, rows)
 
     def _say_step(self, session: Session, rows: RunRows, level: Level, step: Step, attempt: Attempt) -> None:
-        configuration, _ = self._known(rows)
-        bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.output(session, rows, step, attempt, bot, level.frame.path)
+        self._reporter.output(session, rows, step, attempt, self._bot(rows), level.frame.path)
 
-    def _ask_people(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
-        configuration, _ = self._known(rows)
-        bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.ask(session, rows, attempt, gate, bot, self._handle(bot))
-
-    def _remind(self, session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
-        self._reporter.remind(session, rows, attempt, gate)
-
-    def _handle(self, bot: BotFile) -> str:
-        """How people call the bot here."""
-        return f"@{bot.mention[0]}" if bot.mention else self._t.handle()
+    def _ask_people(self, session: Session, rows: RunRows, gate: Gate) -> None:
+        bot = self._bot(rows)
+        self._reporter.ask(session, rows, gate, bot, bot.handle(self._t.handle()))
 
     def _intend(
         self,
@@ -135,9 +122,8 @@ class Desk:
         intents: Sequence[Intent],
         waits: bool,
     ) -> None:
-        configuration, _ = self._known(rows)
-        bot = configuration.bot if configuration else BotFile(version=1)
-        self._reporter.intend(session, rows, attempt, intents, level.frame.path, waits=waits, bot=bot)
+        path, bot = level.frame.path, self._bot(rows)
+        self._reporter.intend(session, rows, attempt, intents, path, waits=waits, bot=bot)
 
     async def noted(self, run_id: str, terms: Terms) -> None:
         await self._files.note(run_id, terms)
@@ -164,10 +150,8 @@ class Desk:
         own = begun.step.budget.minutes if isinstance(begun.step, WorkingStep) else None
         if own is not None and own * 60 < seconds:
             seconds, key = own * 60, "`minutes` of its `budget`"
-        if terms.budget.minutes is not None and begun.rows.run.started_at is not None:
-            run = begun.rows.run
-            passed = (self._t.clock.now() - begun.rows.run.started_at).total_seconds() - run.waited
-            remaining = max(0.0, terms.budget.minutes * 60 - passed)
+        if terms.budget.minutes is not None:
+            remaining = max(0.0, terms.budget.minutes * 60 - begun.rows.run.worked(self._t.clock.now()))
             run_ends = remaining < seconds
             seconds = min(seconds, remaining)
         limit = asyncio.timeout(seconds)
@@ -201,7 +185,7 @@ class Desk:
         return Performed(Done(), head=pull.head_sha)
 
     def _around(self, begun: Begun, terms: Terms, foreign: bool) -> Service:
-        handle = self._handle(terms.configuration.bot)
+        handle = terms.configuration.bot.handle(self._t.handle())
         client = self._client(begun.rows)
         hosts = () if foreign else terms.configuration.bot.workspace.hosts
         sandbox = Reaching(self._t.sandbox, Reach.of(hosts).under(self._t.reach)) if hosts else self._t.sandbox
@@ -249,19 +233,25 @@ class Desk:
         return self._t.github.repository(rows.thread.installation_id, repository_of(rows.thread))
 
     def _configuration(self, rows: RunRows) -> Configuration:
-        checked = self._t.memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)
+        checked = self._checked(rows)
         if checked.configuration is None:
             raise ConfigurationError([f for f in checked.findings if f.severity == "error"])
         return checked.configuration
 
-    def _known(self, rows: RunRows) -> tuple[Configuration | None, dict[str, Step]]:
+    def _checked(self, rows: RunRows) -> Checked:
+        return self._t.memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)
+
+    def _known(self, rows: RunRows) -> Configuration | None:
         """What can be known of the configuration where the run ends because it cannot be used."""
-        try:
-            configuration = self._configuration(rows)
-        except UserError:
-            return None, {}
-        workflow = configuration.workflow_for(rows.run.workflow)
-        return configuration, {step.id: step for step in workflow.steps} if workflow else {}
+        return self._checked(rows).configuration
+
+    def _workflow(self, rows: RunRows) -> Workflow | None:
+        known = self._known(rows)
+        return known.workflow_for(rows.run.workflow) if known else None
+
+    def _bot(self, rows: RunRows) -> BotFile:
+        known = self._known(rows)
+        return known.bot if known else BotFile(version=1)
 
 
 def _hint(step: Step, what: str) -> str:

@@ -139,8 +139,7 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
             return Failed("gate_timed_out", "nobody answered in time", hint)
         answer = {"answer": label, "text": "", "by": None}
     label, by = answer.get("answer"), answer.get("by")
-    # `operator` is a word of ours: whoever has that name on GitHub did not say it
-    who = "nobody in time" if not by else by if answer.get("channel") == "api" else f"@{by}"
+    who = whose(answer) or "nobody in time"
     said = f"**{label}**" if label else "an answer"
     output = f"{who}: {said}" + (f"\n\n{answer['text']}" if answer.get("text") else "")
     if answer.get("answers"):
@@ -155,6 +154,13 @@ def came_to(step: AskStep | WaitStep, gate: Gate) -> Outcome:
         more = {"human_response": answer["text"]} if answer.get("text") else {}
         return Done(output=output, result=answer["answers"], writes={**writes, **more})
     return Done(output=output, result={key: value for key, value in answer.items() if key not in _RECORDED})
+
+
+def whose(answer: Mapping[str, Any]) -> str:
+    """Who gave an answer, as people read it; empty where nobody did."""
+    by = answer.get("by") or ""
+    # `operator` is a word of ours: whoever has that name on GitHub did not say it
+    return by if not by or answer.get("channel") == "api" else f"@{by}"
 
 
 def _text(value: Any) -> str:

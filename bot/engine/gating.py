@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bot.engine import gates
-from bot.engine.frames import Level
 from bot.engine.terms import Terms
 from bot.model.outcome import Failed, Faulted, Wait
 from bot.model.role import Role
@@ -16,7 +15,7 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows.gate_steps import ASKED_MAX
 
-#: how long GitHub is asked for the head that an answer is bound to
+#: how long GitHub is asked for what a run cannot go on without: a role, a file, the head that an answer is bound to
 PATIENCE = timedelta(minutes=15)
 #: seconds between two tries at least
 _PAUSE = 5.0
@@ -65,14 +64,13 @@ def held(session: Session, gate: Gate, head: str | None) -> bool:
 
 
 def again(
-    session: Session, rows: RunRows, terms: Terms, level: Level, attempt: Attempt, gate: Gate, now: datetime,
-    head: str | None = None,
-) -> Failed | None:  # fmt: skip
+    session: Session, rows: RunRows, terms: Terms, gate: Gate, now: datetime, head: str | None = None
+) -> Failed | None:
     """What was answered is void: the old comment says so, and a new one asks; the failure of one that asked too often.
 
     It stays open as long again, and people are reminded again.
     """
-    terms.ask(session, rows, level, attempt, gate)
+    terms.ask(session, rows, gate)
     if gate.asked >= ASKED_MAX:
         hint = "Ask again when nobody pushes to it or changes the text of the question."
         return Failed("gate_void", f"it asked {ASKED_MAX} times, and each answer was void: {gate.note}", hint)
@@ -85,7 +83,7 @@ def again(
     gate.answer, gate.altered_by = None, ""
     session.add(gate)
     session.flush()
-    terms.ask(session, rows, level, attempt, gate)
+    terms.ask(session, rows, gate)
     return None
 
 
@@ -103,11 +101,9 @@ def unread(session: Session, attempt: Attempt, gate: Gate, fault: Faulted, now: 
     return None
 
 
-def remind(
-    session: Session, rows: RunRows, terms: Terms, level: Level, attempt: Attempt, gate: Gate, now: datetime
-) -> None:
+def remind(session: Session, rows: RunRows, terms: Terms, gate: Gate, now: datetime) -> None:
     """Tell people once, at half time, that something waits for them."""
     gate.reminded_at = now
     session.add(gate)
     session.flush()
-    terms.remind(session, rows, level, attempt, gate)
+    terms.remind(session, rows, gate)

@@ -24,11 +24,8 @@ def bound(session: Session, rows: RunRows, terms: Terms, step: str, now: datetim
     if spending.spent(session, now - timedelta(days=1)) >= terms.usd_day:
         reason = f"the instance's ceiling of ${terms.usd_day:g} in 24 hours is reached"
         return End(RunState.BUDGET_EXCEEDED, step, reason)
-    if terms.budget.minutes is not None and rows.run.started_at is not None:
-        # the time of people is not the run's
-        until = rows.run.started_at + timedelta(seconds=rows.run.waited, minutes=terms.budget.minutes)
-        if now >= until:
-            return End(RunState.TIMED_OUT, step, f"its {terms.budget.minutes:g} minutes are over")
+    if terms.budget.minutes is not None and rows.run.worked(now) >= terms.budget.minutes * 60:
+        return End(RunState.TIMED_OUT, step, f"its {terms.budget.minutes:g} minutes are over")
     return None
 
 

@@ -55,7 +55,7 @@ class Pausing:
             self._terms.intend(self._session, self._rows, level, attempt, wait.intents, True)
             self._rows.posts = runs.posts(self._session, attempt.run_id)
         if wait.what in ASKED:
-            self._terms.ask(self._session, self._rows, level, attempt, gate)
+            self._terms.ask(self._session, self._rows, gate)
 
     def _looked(self, level: Level, step: AskStep, attempt: Attempt, outcome: Done | Faulted, head: str | None) -> None:
         """The head was read that what people are asked is bound to, before it is asked or after it was answered."""
@@ -86,7 +86,7 @@ class Pausing:
             gate.state = follow(gate.state, GateState.ANSWERED if gate.kind == "posts" else GateState.EXPIRED)
             self._session.add(gate)
         if gate.kind in ASKED:
-            self._terms.ask(self._session, self._rows, level, attempt, gate)
+            self._terms.ask(self._session, self._rows, gate)
         answered = gate.state is GateState.ANSWERED
         if (
             gate.kind == "answer"
@@ -118,7 +118,7 @@ class Pausing:
         self, tree: Tree, level: Level, step: Step, attempt: Attempt, gate: Gate, head: str | None = None
     ) -> None:
         """What was answered does not count: people are asked again, or it has failed."""
-        failed = gating.again(self._session, self._rows, self._terms, level, attempt, gate, self._now, head)
+        failed = gating.again(self._session, self._rows, self._terms, gate, self._now, head)
         if failed is None:
             if attempt.state is AttemptState.RUNNING:
                 attempt.state = follow(attempt.state, AttemptState.WAITING)

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bot import log, publish
-from bot.engine import standing
+from bot.engine import run_words
 from bot.engine.trials import trial_of
 from bot.errors import Transient
 from bot.model.clock import Clock
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, RunState
-from bot.publish import Speaker, closed_status_body, status_body, step_line
+from bot.publish import Speaker, closed_status_body, run_footer, run_usage, status_body, step_line
 from bot.store import Session, Store, dispatches, outbox, runs, spoken
 from bot.store.runs import RunRows
 from bot.workflows import BotFile, Memo, Workflow
@@ -99,11 +99,11 @@ class Progress:
         return status_body(
             run=rows.run.number,
             workflow=rows.run.workflow,
-            where=_where(rows, standing.where(rows, now, before=before)),
-            cost=standing.cost(rows.attempts),
-            steps=standing.step_states(rows, workflow) if workflow is not None else (),
+            where=_where(rows, run_words.where(rows, now, before=before)),
+            cost=run_usage(rows.attempts).cost,
+            steps=run_words.step_states(rows, workflow) if workflow is not None else (),
             url="",
-            handle=f"@{bot.mention[0]}" if bot.mention else self._handle(),
+            handle=bot.handle(self._handle()),
         )
 
     def _close(self, session: Session, rows: RunRows, slot: Slot, now: datetime) -> None:
@@ -122,9 +122,9 @@ class Progress:
         body = closed_status_body(
             run=rows.run.number,
             workflow=rows.run.workflow,
-            ended=_where(rows, standing.where(rows, now)),
-            seconds=standing.seconds(rows),
-            cost=standing.cost(rows.attempts),
+            ended=_where(rows, run_words.where(rows, now)),
+            seconds=run_footer(rows.run, rows.attempts).seconds,
+            cost=run_usage(rows.attempts).cost,
             url=posted[-1].url if posted else "",
         )
         self._say(session, rows, body, slot)
@@ -150,6 +150,6 @@ def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workf
     """The check of a run that has started, where its thread is a pull request. A trial says nothing about a commit."""
     if not rows.thread.is_pull_request or rows.run.started_at is None or rows.dispatch.trial:
         return
-    steps = standing.step_states(rows, workflow) if workflow is not None else []
-    payload = standing.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))
+    steps = run_words.step_states(rows, workflow) if workflow is not None else []
+    payload = run_words.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))
     speaker.check(session, rows.thread, Slot(f"run/{rows.run.id}", "check"), payload, run=rows.run)

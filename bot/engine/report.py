@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from bot.engine.failing import failed_attempt, failing_body, was_refused
 from bot.engine.graph import End
@@ -112,7 +111,7 @@ class Reporter:
         elif rows.run.ended_at is not None:  # no reaction comes in its place
             put_away(session, rows.run.id, rows.run.ended_at)
 
-    def ask(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate, bot: BotFile, handle: str) -> None:
+    def ask(self, session: Session, rows: RunRows, gate: Gate, bot: BotFile, handle: str) -> None:
         """Post what people are asked; said again, the comment tells what became of it. `handle` is the bot's here."""
         if gate.state is GateState.OPEN:
             # whoever says it again, for a tick or a command, has no configuration at hand
@@ -122,7 +121,7 @@ class Reporter:
             session.add(gate)
         say_gate(session, self._speaker, asked_in(rows, gate))
 
-    def remind(self, session: Session, rows: RunRows, attempt: Attempt, gate: Gate) -> None:
+    def remind(self, session: Session, rows: RunRows, gate: Gate) -> None:
         """Remind people once of what they are asked."""
         say_reminder(session, self._speaker, asked_in(rows, gate))
 
@@ -232,19 +231,15 @@ def _output(session: Session, attempt: Attempt) -> str:
 def _footer(rows: RunRows, attempt: Attempt | None) -> Footer:
     # what other kinds have on record, such as the inputs of a command, no model saw
     manifest = attempt.manifest if attempt is not None and attempt.kind in ("agent", "classify") else None
+    until = rows.run.ended_at or (attempt.ended_at if attempt is not None else None)
     return replace(
         run_footer(rows.run, rows.attempts, rows.again),
         model=attempt.model if attempt is not None else "",
-        seconds=_seconds(rows.run.started_at, rows.run.ended_at, attempt),
+        seconds=rows.run.worked(until) if rows.run.started_at and until else None,
         saw=Saw.of(Manifest.model_validate(manifest)) if manifest else None,
         threads=() if rows.dispatch.reply_to is not None else review_links(rows.dispatch.trigger),
         trial=str(trial_of(rows.dispatch) or ""),
     )
-
-
-def _seconds(started: datetime | None, ended: datetime | None, attempt: Attempt | None) -> float | None:
-    until = ended or (attempt.ended_at if attempt is not None else None)
-    return (until - started).total_seconds() if started and until else None
 
 
 def _mentions(rows: RunRows, bot: BotFile) -> tuple[str, ...]:

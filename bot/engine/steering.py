@@ -77,7 +77,8 @@ def say_late(session: Session, speaker: Speaker, rows: RunRows, end: End, config
     *first, last = (f"@{one}" for one in people)
     who = f"{', '.join(first)} and {last}" if first else last
     names = _programs(rows, configuration, min(one.at for one in unread)) if configuration is not None else []
-    why = f": {' and '.join(map(inline_code, names))} runs as a program, which has no turns" if names else ""
+    run = "run as programs, which have" if len(names) > 1 else "runs as a program, which has"
+    why = f": {' and '.join(map(inline_code, names))} {run} no turns" if names else ""
     speaker.comment(
         session,
         rows.thread,

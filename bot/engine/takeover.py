@@ -35,10 +35,10 @@ class Takeover:
 
     def write(self, session: Session, run: Run) -> None:
         """Copy the rows into a run that has only its root frame."""
-        root = runs.rows(session, run.id).root
-        root.given = dict(self.rows.root.given)
-        made = copies(self, run, runs.rows(session, run.id))
-        session.add_all([root, *made.frames])
+        fresh = runs.rows(session, run.id)
+        fresh.root.given = dict(self.rows.root.given)
+        made = copies(self, run, fresh)
+        session.add_all([fresh.root, *made.frames])
         session.flush()
         # every other row refers to a frame or an attempt
         session.add_all(made.attempts)

@@ -21,7 +21,7 @@ SayStep = Callable[[Session, RunRows, Level, Step, Attempt], None]
 #: writes what is to be shown of a run that has started
 Started = Callable[[Session, RunRows], None]
 #: writes what is to be asked in the thread, or what became of it
-Ask = Callable[[Session, RunRows, Level, Attempt, Gate], None]
+Ask = Callable[[Session, RunRows, Gate], None]
 #: writes what is to be done on GitHub for an attempt; True: the attempt waits until it is done
 Intend = Callable[[Session, RunRows, Level, Attempt, Sequence[Intent], bool], None]
 

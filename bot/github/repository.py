@@ -104,13 +104,18 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """Somebody's effective role; `Role.NONE` where GitHub knows no such person here.
 
         It is asked by login, and a login that was given up may be another's now: with `account_id`, the role of an
-        account that has another number is none.
+        account that has another number is none. Raises Transient where GitHub does not know our App: that says nothing
+        about anybody's role.
         """
         try:
             path = f"/collaborators/{quote(login, safe='')}/permission"
             response = await self._channel.get(path, kind="permission", purposes=(Purpose.ROLE,))
         except NotFound:
             return Role.NONE
+        except Forbidden as error:
+            if error.status == 401:
+                raise Transient(str(error)) from error
+            raise
         return read(response, partial(parse.role, account_id=account_id))
 
     async def head(self, ref: str) -> str:

@@ -30,7 +30,7 @@ from bot.publish.payload import closed
 from bot.publish.performer import UNSURE, Act, Made, Performer, Undone
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor
-from bot.publish.run_footer import run_footer
+from bot.publish.run_footer import run_footer, run_usage
 from bot.publish.sender import Sender
 from bot.publish.speaker import Speaker
 from bot.publish.split import Part, split
@@ -75,6 +75,7 @@ __all__ = [
     "put_away",
     "result_body",
     "run_footer",
+    "run_usage",
     "say_gate",
     "say_reminder",
     "split",

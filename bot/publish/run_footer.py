@@ -11,9 +11,14 @@ from bot.store.tables import Attempt, Run
 
 def run_footer(run: Run, attempts: Iterable[Attempt], again: int | None = None) -> Footer:
     """Without what a retry took over: that was paid by the run that it is taken from. `again` is that run's number."""
+    took = run.worked(run.ended_at) if run.started_at and run.ended_at else None
+    return Footer(run.number, name=run.workflow, seconds=took, usage=run_usage(attempts), again=again)
+
+
+def run_usage(attempts: Iterable[Attempt]) -> Usage:
+    """What the attempts of a run spent."""
     usage = Usage()
     for each in attempts:
         if each.taken_from is None:
             usage = usage + Usage(each.input_tokens, each.output_tokens, each.requests, each.cost)
-    took = (run.ended_at - run.started_at).total_seconds() if run.started_at and run.ended_at else None
-    return Footer(run.number, name=run.workflow, seconds=took, usage=usage, again=again)
+    return usage

@@ -171,3 +171,7 @@ class BotFile(Node):
     )
     publish: Publish = Field(default_factory=Publish, description="how the bot speaks in a thread")
     workspace: Workspace = Field(default_factory=Workspace, description="what commands and programs get")
+
+    def handle(self, own: str) -> str:
+        """How people call the bot here: the first of the handles, else the App's `own`; with its `@`."""
+        return f"@{self.mention[0]}" if self.mention else own

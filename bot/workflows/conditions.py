@@ -21,8 +21,6 @@ from bot.workflows.template import Fault
 
 #: what a condition may name; `value` only in the cases of a verdict
 NAMES = ("outcome", "preferred_label", "steps", "ctx", "inputs", "params", "trigger", "issue", "item", "value")
-#: names that come with a later version
-LATER_NAMES: frozenset[str] = frozenset()
 FUNCTIONS = frozenset(
     {"size", "contains", "startsWith", "endsWith", "matches", "has", "exists", "all", "exists_one", "existsOne", "map"}
     | {"filter", "int", "uint", "double", "string", "bytes", "timestamp", "duration", "type", "dyn"}
@@ -105,7 +103,7 @@ class Condition:
             if len(one.path) > SEGMENTS_MAX:
                 message = f"a path has at most {SEGMENTS_MAX} segments, this one {len(one.path)}"
                 faults.append(Fault("template_depth", message, "go less deep", one.offset))
-        for name in sorted(bound & {*NAMES, *LATER_NAMES}):
+        for name in sorted(bound & {*NAMES}):
             message = f"`{name}` is a name of the language and cannot be bound again"
             faults.append(Fault("condition", message, "choose another name in the macro", 0))
         paths = tuple(sorted({one.path for one in read}, key=len))

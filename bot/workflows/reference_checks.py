@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.workflows.base_step import WorkingStep
-from bot.workflows.conditions import LATER_NAMES, NAMES
+from bot.workflows.conditions import NAMES
 from bot.workflows.findings import Findings, listing, meant, nearest
 from bot.workflows.frames import Frames, Sight
 from bot.workflows.key_checks import KeyChecks, producers
@@ -19,7 +19,7 @@ from bot.workflows.workflow import Workflow
 REFERENCES_MAX = 20_000
 
 #: names that templates have and conditions do not
-_ELSEWHERE = frozenset(NAMESPACES) - {*NAMES, *LATER_NAMES}
+_ELSEWHERE = frozenset(NAMESPACES) - {*NAMES}
 
 
 class Noted:
@@ -210,9 +210,6 @@ class _Checks:
             fault = field_fault(use.path, use.name) if len(use.path) > 1 else None
             if fault is not None:
                 self._noted.add(use, use.name, *fault)
-        elif name in LATER_NAMES:
-            hint = "it comes with a later version"
-            self._noted.add(use, name, "not_available", f"`{name}` is not available yet", hint)
         elif name == "value" and not use.in_verdict:
             message = "`value` means something only in the cases of a verdict; the condition is always false"
             self._noted.add(use, name, "unknown_name", message, "name the value by its path", error=False)

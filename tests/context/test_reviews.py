@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bot.context import Anchor, PinnedComment, Selection, ThreadSnapshot, WindowPolicy, manifest_table, select
+from bot.context.messages import THREAD_MOST
 from bot.context.reviews import Collected, place_block
-from bot.context.thread import THREAD_MOST
 from bot.model.context import Manifest
 from bot.model.role import Role
 from bot.model.thread import ReviewPlace

@@ -96,8 +96,6 @@ FAULTS = [
     Transient("limited", -5, limited=True),
     Unsure("lost"),
     TimeoutError(),
-    # our key or our clock: nothing was said about the sender
-    Forbidden("Bad credentials", 401),
 ]
 
 

@@ -111,7 +111,7 @@ async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:
         first = dispatches.open_of_thread(session, rows.thread(session).id)[0]
         runs.release(session, first, NOW)
         again = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5), "@bot")
-        assert again.splitlines()[2].startswith("- r1 `ask` · queued for 5 min · next in this thread · ")
+        assert again.splitlines()[2].startswith("- r1 `ask` · running for 2 min · next in this thread · ")
         for run in (session.get_one(Run, second.id), *[r for r, _, _ in runs.recent(session)]):
             run.state = RunState.FAILED
             session.add(run)
@@ -125,6 +125,24 @@ async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:
         "- r2 `build` · queued for 5 min · 1 before it · asked by `ana`",
     ]
     assert last == "Nothing is under way here. The last was r2 `build`: failed."
+
+
+async def test_status_tells_waiting_from_working(store: Store) -> None:
+    """A run waits since it began to, and has worked what is left of its time; also when it goes on in its turn."""
+
+    def work(session: Session) -> list[str]:
+        made = rows.run(session, guid="a")
+        runs.claim(session, "me", NOW, timedelta(seconds=30))
+        runs.wait(session, made, NOW + timedelta(minutes=3), None)
+        later = NOW + timedelta(days=2)
+        waits = reports.status_body(session, rows.thread(session), later, "@bot")
+        runs.wake(session, made.id)
+        goes_on = reports.status_body(session, rows.thread(session), later, "@bot")
+        runs.claim(session, "me", later, timedelta(seconds=30))
+        runs_again = reports.status_body(session, rows.thread(session), later + timedelta(minutes=1), "@bot")
+        return [body.splitlines()[2].split(" · ")[1] for body in (waits, goes_on, runs_again)]
+
+    assert await store.write(work) == ["waits for 47 h 57 min", "running for 3 min", "running for 4 min"]
 
 
 @pytest.mark.parametrize(

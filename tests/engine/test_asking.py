@@ -11,7 +11,6 @@ from sqlmodel import col, select
 
 from bot.engine import commit
 from bot.engine.commit import Performed, Terms
-from bot.engine.frames import Level
 from bot.engine.graph import End
 from bot.engine.report import Reporter
 from bot.model.outcome import Done, Question, Wait
@@ -19,7 +18,7 @@ from bot.model.state import RunState
 from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, gates, runs
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Gate, Outbox
+from bot.store.tables import Gate, Outbox
 from bot.workflows.answers import taken
 from tests.engine.play import open_gate, workflow_of
 from tests.engine.scene import LEASE, Case, open_case
@@ -37,8 +36,8 @@ class Asking:
         def say(session: Session, rows: RunRows, end: End) -> None:
             reporter.end(session, rows, end, {step.id: step for step in case.terms.workflow.steps}, bot, "@bot")
 
-        def ask(session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
-            reporter.ask(session, rows, attempt, gate, bot, "@bot")
+        def ask(session: Session, rows: RunRows, gate: Gate) -> None:
+            reporter.ask(session, rows, gate, bot, "@bot")
 
         self.terms: Terms = replace(case.terms, say=say, ask=ask)
 

@@ -10,13 +10,12 @@ import pytest
 
 from bot.engine import commit
 from bot.engine.commit import Begun, Performed, Terms
-from bot.engine.frames import Level
 from bot.engine.gating import PATIENCE
 from bot.model.outcome import Done, Faulted
 from bot.model.state import AttemptState, GateState
 from bot.store import Session, Store, gates, runs
 from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Gate
+from bot.store.tables import Gate
 from bot.workflows.answers import taken
 from tests.engine.play import open_gate, workflow_of
 from tests.engine.scene import LEASE, Case, open_case
@@ -34,10 +33,10 @@ class Bound:
         self.asked: list[str] = []
         self.reminded: list[str] = []
 
-        def ask(session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
+        def ask(session: Session, rows: RunRows, gate: Gate) -> None:
             self.asked.append(f"{gate.asked} {gate.state} {gate.head_sha}")
 
-        def remind(session: Session, rows: RunRows, level: Level, attempt: Attempt, gate: Gate) -> None:
+        def remind(session: Session, rows: RunRows, gate: Gate) -> None:
             self.reminded.append(gate.question)
 
         self.terms: Terms = replace(case.terms, ask=ask, remind=remind, heads=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from bot.engine import commit, standing
+from bot.engine import commit, run_words
 from bot.engine.graph import End
 from bot.engine.progress import NEVER, Progress
 from bot.model.outcome import Done, Usage
@@ -99,6 +99,20 @@ async def test_it_is_edited_after_fifteen_seconds_and_only_where_something_chang
     assert row.state is OutboxState.POSTED
     assert await told.after(16) == row.body
     assert (await told.row()).state is OutboxState.POSTED  # type: ignore[union-attr]  # it is there
+
+
+async def test_what_a_retry_took_over_was_paid_by_the_run_it_is_from(store: Store) -> None:
+    """As its footer has it."""
+    told = await telling(store, steps(2), s1=Done(output="x", usage=Usage(10, 10, 1, 0.11)))
+    await told.play.step()
+
+    def taken(session: Session) -> None:
+        (first, *_) = runs.rows(session, told.play.case.run_id).attempts
+        first.taken_from = "another"
+        session.add(first)
+
+    await store.write(taken)
+    assert (await told.after(60) or "").startswith("r1 `main` · running 1 min\n")
 
 
 async def test_it_ends_as_one_line_that_leads_to_the_result(store: Store) -> None:
@@ -213,14 +227,14 @@ async def test_a_status_that_cannot_be_told_stops_nobody(store: Store, monkeypat
     """Another run's is told all the same, and the broken one is not tried for ever."""
     told = await telling(store, steps(1))
     other = await store.write(lambda s: queued(s, number=2, guid="h", workflow="main", files={}).id)
-    real = standing.where
+    real = run_words.where
 
     def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
         if rows.run.id == told.play.case.run_id:
             raise ValueError("a bug of ours")
         return real(rows, now, before=before)
 
-    monkeypatch.setattr(standing, "where", where)
+    monkeypatch.setattr(run_words, "where", where)
     told.clock.advance(60)
     await told.progress.tell()
     assert await store.read(lambda s: outbox.find(s, Slot(f"run/{other}", "status"))) is not None

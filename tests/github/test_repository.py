@@ -111,11 +111,12 @@ async def test_permission() -> None:
 
 
 async def test_permission_fails_closed() -> None:
-    """An outage is no answer, and no role."""
+    """An outage is no answer, and no role; nor is it one that our key or clock is at fault."""
     server = FakeGitHub()
-    server.on("GET", f"{REPO}/collaborators/meg/permission", answer({}, 500))
-    with pytest.raises(Transient):
-        await make_client(server).permission("meg")
+    for fault in (answer({}, 500), answer({"message": "Bad credentials"}, 401)):
+        server.on("GET", f"{REPO}/collaborators/meg/permission", fault)
+        with pytest.raises(Transient):
+            await make_client(server).permission("meg")
     server.on("GET", f"{REPO}/collaborators/meg/permission", answer({"message": "no"}, 403))
     with pytest.raises(Forbidden):
         await make_client(server).permission("meg")

@@ -122,3 +122,20 @@ async def test_leases_are_prolonged_for_their_owner_only(store: Store) -> None:
     await store.write(lambda s: runs.beat(s, "me", NOW + 3 * LEASE))
     until = await store.read(lambda s: [s.get_one(Run, i or "").lease_until for i in (mine, other)])
     assert until == [NOW + 3 * LEASE, NOW + LEASE]
+
+
+async def test_what_it_waited_is_no_work(store: Store) -> None:
+    """Waits that are over, and one that goes on when it ends."""
+
+    def work(session: Session) -> list[float]:
+        run = rows.run(session, guid="a")
+        found = [run.worked(NOW)]
+        runs.claim(session, "me", NOW, LEASE)
+        runs.wait(session, run, NOW + timedelta(minutes=1), None)
+        runs.wake(session, run.id)
+        runs.claim(session, "me", NOW + timedelta(hours=1), LEASE)
+        found.append(run.worked(NOW + timedelta(hours=1, minutes=1)))
+        runs.wait(session, run, NOW + timedelta(hours=1, minutes=2), None)
+        return [*found, run.worked(NOW + timedelta(days=9))]
+
+    assert await store.write(work) == [0, 120, 180]

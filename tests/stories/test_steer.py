@@ -197,6 +197,25 @@ async def test_a_program_has_no_turns(tmp_path: Path) -> None:
         assert late in stage.replies()
 
 
+async def test_several_programs_have_no_turns(tmp_path: Path) -> None:
+    """All that were at work since are named."""
+    go = tmp_path / "go"
+    text = (
+        "version: 1\nagents:\n"
+        f"  one: {{runner: {{exec: [sh, -c, 'cat > /dev/null; {WAITING.format(go=go)}']}}, prompt: You help.}}\n"
+        "  two: {runner: {exec: [cat]}, prompt: You help.}\n"
+        "workflows: {go: {steps: [{id: a, agent: one}, {id: b, agent: two}]}}\n"
+    )
+    async with open_stage(tmp_path, {".github/bot.yml": text}, sandbox="off") as stage:
+        stage.world.comment(stage.repo, 1, "ana", "@bot go")
+        await until_step(stage, "a")
+        await tells(stage, "ana", "@bot steer Hurry.")
+        go.touch()
+        await stage.settle()
+        late = "What @ana said to r1 came too late: `one` and `two` run as programs, which have no turns."
+        assert late in stage.replies()
+
+
 async def test_a_cancelled_run_tells_nothing_of_it(tmp_path: Path) -> None:
     """Whoever cancels it wants nothing of it any more."""
     text = "version: 1\nworkflows:\n  go:\n    steps:\n      - {id: it, run: 'sleep 60'}\n"

@@ -50,6 +50,13 @@ class Run(SQLModel, table=True):
     #: when its status was last told; far in the future where nobody wants to know
     status_at: datetime | None = moment(index=True)
 
+    def worked(self, until: datetime) -> float:
+        """Seconds from its start until then; what it waited is the time of others, and left out."""
+        if self.started_at is None:
+            return 0.0
+        waits = (until - self.waiting_since).total_seconds() if self.waiting_since is not None else 0.0
+        return max(0.0, (until - self.started_at).total_seconds() - self.waited - max(0.0, waits))
+
 
 class Frame(SQLModel, table=True):
     """One level of a run's nesting; the root has no parent."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from bot.engine.gates import whose
 from bot.model.state import AttemptState, GateState, RunState
 from bot.publish import StepState
 from bot.publish.footer import duration
@@ -50,14 +50,8 @@ def where(rows: RunRows, now: datetime, *, before: int = 0) -> str:
     if run.state is RunState.WAITING:
         named = sorted({event for event in events if event not in ("", "None")})
         return f"waits for {', '.join(named)}" if named else "waits"
-    since = run.started_at or run.queued_at
-    # the time of people is not the run's
-    return f"running {_minutes(now - since - timedelta(seconds=run.waited))}"
-
-
-def _minutes(passed: timedelta) -> str:
-    """Whole minutes: what changes every second would be edited every time anybody looks."""
-    return duration(60 * max(1, int(passed.total_seconds() // 60)))
+    # whole minutes: what changes every second would be edited every time anybody looks
+    return f"running {duration(60 * max(1, int(run.worked(now) // 60)))}"
 
 
 def step_states(rows: RunRows, workflow: Workflow) -> list[StepState]:
@@ -77,8 +71,7 @@ def _state(rows: RunRows, name: str, attempt: Attempt | None) -> StepState:
         return StepState(name, "asks")
     mark = _MARKS[attempt.state]
     if gate is not None and gate.state is GateState.ANSWERED:
-        by = (gate.answer or {}).get("by")
-        return StepState(name, mark, f"@{by}" if by and (gate.answer or {}).get("channel") != "api" else str(by or ""))
+        return StepState(name, mark, whose(gate.answer or {}))
     if mark == "running":
         return StepState(name, mark, _progress(rows, attempt))
     again = f", {attempt.iteration + 1} times" if attempt.iteration else ""
@@ -96,20 +89,6 @@ def _progress(rows: RunRows, attempt: Attempt) -> str:
     begun = {one.frame_id for one in rows.attempts}
     over = sum(frame.id in begun and frame.id not in running for frame in opened)
     return f"{over} of {len(opened)}"
-
-
-def cost(attempts: Iterable[Attempt]) -> float | None:
-    """What the attempts cost together, in US dollars; None where no price is known."""
-    known = [one.cost for one in attempts if one.cost is not None]
-    return sum(known) if known else None
-
-
-def seconds(rows: RunRows) -> float | None:
-    """How long an ended run took, what it waited left out."""
-    run = rows.run
-    if run.started_at is None or run.ended_at is None:
-        return None
-    return max(0.0, (run.ended_at - run.started_at).total_seconds() - run.waited)
 
 
 def check_payload(
