@@ -15,7 +15,7 @@ from bot.dispatch import (
     schedules,
     waits,
 )
-from bot.dispatch.acceptance import Asked, react, tell_surplus
+from bot.dispatch.acceptance import react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.ears import EARS, listen
@@ -134,8 +134,7 @@ class Hearing:
             await self._purged(delivery, event)
             return
         ours = event.comment is not None and self._p.identities.mine(event.comment)
-        # whoever writes into a comment of ours asks for nothing: what it says is ours
-        looked = await self._looking.look(occasion) if "@" in event.text and not ours else Looked()
+        looked = await self._looking.look(occasion)
         if (later := looked.later) is not None:
             await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
             return
@@ -205,10 +204,6 @@ class Hearing:
         await self._p.store.write(
             lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
         )
-
-    async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
-        """See `Looking.accepted`."""
-        return await self._looking.accepted(occasion)
 
 
 def _settled(

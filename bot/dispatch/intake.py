@@ -40,7 +40,7 @@ class Intake:
     def __init__(self, parts: Parts, actions: Actions) -> None:
         self._p = parts
         self._hearing = Hearing(parts, actions)
-        self._owed = Owed(parts, self._hearing)
+        self._owed = Owed(parts)
         self._places = asyncio.Semaphore(SIDE_BY_SIDE)
         #: of each thread that is being looked at, the deliveries under way and those seen behind them
         self._busy: dict[str, set[str]] = {}

@@ -59,17 +59,12 @@ class Looking:
     def __init__(self, parts: Parts) -> None:
         self._p = parts
 
-    async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
-        """What the mentions of an event ask for and its sender may, as far as it can be told now."""
-        if "@" not in occasion.event.text:
-            return ()
-        if occasion.event.comment is not None and self._p.identities.mine(occasion.event.comment):
-            return ()
-        return tuple((await self.look(occasion)).asked)
-
     async def look(self, occasion: Occasion) -> Looked:
-        """What is asked, by whoever may ask it."""
-        event, identity, configured = occasion.event, occasion.identity, await occasion.configured()
+        """What is asked, by whoever may ask it; nothing by what stands in a comment of ours, whoever wrote it there."""
+        event, identity = occasion.event, occasion.identity
+        if "@" not in event.text or (event.comment is not None and self._p.identities.mine(event.comment)):
+            return Looked()
+        configured = await occasion.configured()
         usable = configured.configuration or self._p.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
         handles = usable.bot.mention or (identity.handle,)
