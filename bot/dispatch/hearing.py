@@ -79,7 +79,7 @@ class Hearing:
             try:
                 await self._elsewhere.hear(delivery, event, identity, client)
             except Postponed as postponed:
-                await self._later(delivery, postponed, trying=postponed.trying)
+                await self._later(delivery, postponed)
         elif self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
             await self._own(Occasion(self._p, delivery, event, identity, client))
         else:
@@ -134,17 +134,14 @@ class Hearing:
             await self._purged(delivery, event)
             return
         ours = event.comment is not None and self._p.identities.mine(event.comment)
-        looked = await self._looking.look(occasion)
-        if (later := looked.later) is not None:
-            await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
-            return
         try:
+            looked = await self._looking.look(occasion)
             if any(one.for_workflow for one in looked.asked) and await review_loop.covers(occasion):
                 looked.covered_by_review()
             occasion.asked = tuple(looked.asked)
             heard = await listen(self._ears, occasion)
         except Postponed as postponed:
-            await self._later(delivery, postponed, trying=postponed.trying, event=event)
+            await self._later(delivery, postponed, event)
             return
         acceptance = occasion.acceptance()
         if event.subject == "review" and event.comment is not None and any(one.for_workflow for one in looked.asked):
@@ -185,12 +182,10 @@ class Hearing:
         await self._p.store.write(work)
         _log.info("delivery", guid=delivery.guid, reason=PURGED)
 
-    async def _later(
-        self, delivery: Delivery, postponed: Postponed, *, trying: bool, event: Event | None = None
-    ) -> None:
-        """Look again then. `trying`: GitHub did not answer, and patience has its end."""
+    async def _later(self, delivery: Delivery, postponed: Postponed, event: Event | None = None) -> None:
+        """Look again then."""
         now = self._p.clock.now()
-        since = (delivery.trying_since or now) if trying else delivery.trying_since
+        since = (delivery.trying_since or now) if postponed.trying else delivery.trying_since
 
         def work(session: Session) -> None:
             deliveries.postpone(session, delivery.id, postponed.until, since, postponed.reason)

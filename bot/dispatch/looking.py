@@ -8,7 +8,7 @@ from functools import partial
 
 from bot.dispatch import answering, halts, mentions, retries, steering
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse, sort
 from bot.dispatch.configuration import Configured
@@ -27,14 +27,13 @@ _STARTING = frozenset({"retry", "try"})
 
 @dataclass(slots=True)
 class Looked:
-    """What was found in one event. `later`: nobody can tell yet, look again then."""
+    """What was found in one event."""
 
     asked: list[Asked] = field(default_factory=list)
     refused: list[Asked] = field(default_factory=list)
     reason: str = "no mention"
     #: requests beyond those that are taken
     surplus: int = 0
-    later: Later | None = None
     #: whether the bot is spoken to at all, by whomever
     mentioned: bool = False
 
@@ -60,13 +59,14 @@ class Looking:
         self._p = parts
 
     async def look(self, occasion: Occasion) -> Looked:
-        """What is asked, by whoever may ask it; nothing by what stands in a comment of ours, whoever wrote it there."""
+        """What is asked, by whoever may ask it; nothing by what stands in a comment of ours, whoever wrote it there.
+
+        Raises `Postponed` where nobody can tell yet.
+        """
         event, identity = occasion.event, occasion.identity
         if "@" not in event.text or (event.comment is not None and self._p.identities.mine(event.comment)):
             return Looked()
-        configured = await occasion.configured()
-        usable = configured.configuration or self._p.memo.defaults().configuration
-        assert usable is not None, "the product's own configuration is valid"
+        configured, usable = await occasion.configured(), await occasion.usable()
         handles = usable.bot.mention or (identity.handle,)
         names, signed = names_of(usable)
         read = partial(parse, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
@@ -98,8 +98,6 @@ class Looking:
                     looked.reason = reason
                     if usable.bot.publish.refusals == "react" and not event.sender.is_bot:
                         looked.refused.append(Asked(ordinal, command, None))
-                case Later() as later:
-                    return Looked(later=later)
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:

@@ -20,6 +20,7 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.store import Session
 from bot.store.tables import Delivery, Thread
+from bot.workflows import Configuration
 
 
 class Postponed(BotError):
@@ -79,15 +80,22 @@ class Occasion:
             self._configured = await configuration.current(self.client, self.event.repository, self.parts.memo, bases)
         return self._configured
 
-    async def authorised(self, needed: Role) -> Allowed | Denied | Later:
-        """Whether the sender may do what needs this role; `Later` where GitHub does not tell now."""
+    async def usable(self) -> Configuration:
+        """The configuration, or the product's own where that cannot be used."""
         usable = (await self.configured()).configuration or self.parts.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
-        own = self.parts.identities.accounts
+        return usable
+
+    async def authorised(self, needed: Role) -> Allowed | Denied:
+        """Whether the sender may do what needs this role. Raises `Postponed` where GitHub does not tell now."""
+        usable, own = await self.usable(), self.parts.identities.accounts
         rules = Rules(needed, self.identity.login, own, usable.bot.allow_bots)
         now = self.parts.clock.now()
         since = self.delivery.trying_since or now
-        return await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)
+        verdict = await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)
+        if isinstance(verdict, Later):
+            raise Postponed(verdict.not_before, verdict.reason, trying=True)
+        return verdict
 
     def acceptance(self) -> Acceptance:
         """What the requests of this delivery have in common, as far as it is known now."""

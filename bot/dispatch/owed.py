@@ -80,9 +80,7 @@ class Owed:
         return Occasion(parts, delivery, event, occasion.identity, occasion.client, configured=configured)
 
     async def _wanted(self, occasion: Occasion) -> bool:
-        if (await self._looking.look(occasion)).asked:
-            return True
         try:
-            return await review_loop.owed(occasion)
+            return bool((await self._looking.look(occasion)).asked) or await review_loop.owed(occasion)
         except Postponed:
             return False

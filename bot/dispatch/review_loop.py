@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.dispatch.acceptance import Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.commands import Command
-from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.occasion import Heard, Occasion
 from bot.dispatch.review_request import read_review
 from bot.dispatch.starting import accept
 from bot.errors import Forbidden, NotFound
@@ -86,19 +86,15 @@ def _requests_changes(event: Event) -> bool:
 
 async def _allowed(occasion: Occasion, opened_by: str) -> tuple[list[tuple[str, Role | None]], str]:
     """What the sender may have run by a review, each with the role, and why not where it may not."""
-    usable = (await occasion.configured()).configuration
-    known = usable or occasion.parts.memo.defaults().configuration
-    assert known is not None, "the product's own configuration is valid"
+    broken, usable = (await occasion.configured()).configuration is None, await occasion.usable()
     asked: list[tuple[str, Role | None]] = []
     refused = ""
-    for name in _names(known, opened_by):
-        match await occasion.authorised(known.role_for(name) if usable is not None else Role.WRITE):
+    for name in _names(usable, opened_by):
+        match await occasion.authorised(Role.WRITE if broken else usable.role_for(name)):
             case Allowed(role=role):
                 asked.append((name, role))
             case Denied(reason=reason):
                 refused = reason
-            case Later() as later:
-                raise Postponed(later.not_before, later.reason, trying=True)
     return asked, refused
 
 

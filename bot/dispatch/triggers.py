@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.cause import Cause, caused
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed
@@ -74,8 +74,6 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
                 allowed.append((name, most if most and role and role.at_least(most) else role))
             case Denied(reason=reason):
                 denied.append(f"{cause.name}: {name} was not started: {reason}")
-            case Later() as later:
-                raise Postponed(later.not_before, later.reason, trying=True)
     if not allowed:
         return silent("; ".join(denied))
     acceptance = occasion.acceptance()
