@@ -21,6 +21,8 @@ from bot.model.role import Role
 THREAD_FROM = 2048
 #: the least role of each built-in, where it names one
 _ROLES = {each.name: each.role for each in BUILTINS}
+#: what the least role is of those that go by the run that is meant
+_BY_RUN = {"retry": retries.needed, "steer": steering.needed, "cancel": halts.needed}
 #: the built-ins that start runs
 _STARTING = frozenset({"retry", "try"})
 
@@ -101,15 +103,11 @@ class Looking:
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
-        usable, named = configured.configuration, command.params.get("run")
-        if command.kind == "builtin" and command.name == "retry" and usable is not None:
-            return await retries.needed(self._p.store, usable, event, command)
-        if command.kind == "builtin" and command.name == "steer" and usable is not None:
-            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
-        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
-            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
-        return _needed(configured, command)
+        """The least role for a command; some of the built-ins go by the run that is meant."""
+        usable, by_run = configured.configuration, _BY_RUN.get(command.name)
+        if usable is None or by_run is None or command.kind != "builtin":
+            return _needed(configured, command)
+        return await self._p.store.read(lambda session: by_run(session, usable, event, command))
 
 
 def _needed(configured: Configured, command: Command) -> Role:
