@@ -17,10 +17,10 @@ from bot.dispatch.authorise import PATIENCE
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
 from bot.dispatch.lifecycle import hear_end
-from bot.dispatch.occasion import Ear, Heard, Occasion
+from bot.dispatch.occasion import Ear, Heard, Occasion, silent
 from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.ticks import hear_tick
-from bot.dispatch.triggers import hear_event, silent
+from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound, Transient
 
 _log = log.get("dispatch")

@@ -11,9 +11,9 @@ from bot.dispatch.cause import Cause
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
 from bot.dispatch.intended import DEPTH_MAX
-from bot.dispatch.occasion import Heard, Occasion
+from bot.dispatch.occasion import Heard, Occasion, silent
 from bot.dispatch.parts import Parts
-from bot.dispatch.triggers import SUPERSEDED, hold, listening, silent, started
+from bot.dispatch.triggers import SUPERSEDED, hold, listening, started
 from bot.dispatch.waits import Conclusion
 from bot.errors import NotFound
 from bot.github import RepositoryClient

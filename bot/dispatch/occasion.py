@@ -48,6 +48,15 @@ class Heard:
     silent: bool = False
 
 
+def silent(reason: str) -> Heard:
+    """Nothing follows; the reason is kept."""
+    return Heard(reason, _nothing, silent=True)
+
+
+def _nothing(_session: Session, _thread: Thread) -> None:
+    """What is silent leaves no rows."""
+
+
 class Occasion:
     """An event with its delivery. What GitHub is asked is asked once, and only if somebody wants to know."""
 

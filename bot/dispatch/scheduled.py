@@ -12,11 +12,11 @@ from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.bases import Bases
 from bot.dispatch.cause import Cause
 from bot.dispatch.identity import Identity
-from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.occasion import Heard, Occasion, Postponed, silent
 from bot.dispatch.parts import Parts
 from bot.dispatch.roles import AskedRoles
 from bot.dispatch.schedules import Due, Place
-from bot.dispatch.triggers import silent, started
+from bot.dispatch.triggers import started
 from bot.errors import NotFound, Unsure
 from bot.github import RepositoryClient
 from bot.model.event import Event
