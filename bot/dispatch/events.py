@@ -69,13 +69,6 @@ def _signal(name: Literal["comment", "labeled", "merged"], event: Event, fields:
     return Signal(name, event.at, event.sender, event.repository, event.installation_id, numbers, _flat(fields))
 
 
-def _pull_request(action: str, payload: Payload) -> Event:
-    told = pull_events.pull_request(action, payload)
-    made = _event("pull_request", action, payload, told.at, told.issue, None, told.text)
-    merged = {"sha": pull_events.merge_commit(payload)} if action == "closed" and told.pull.merged else {}
-    return replace(made, pull=told.pull, fields={**told.fields, **_flat(merged), **made.fields})
-
-
 def _push(action: str, payload: Payload) -> Notice:
     """Commits of a branch. The field `touches` is there where the configuration may have changed.
 
@@ -190,7 +183,7 @@ def _flat(fields: Mapping[str, object]) -> dict[str, str]:
     return {key: value for key, value in fields.items() if isinstance(value, str) and value}
 
 
-def _issue_comment(action: str, payload: Payload) -> Event | Ignored:
+def _issue_comment(action: str, payload: Payload) -> Event:
     comment = parse.comment(payload.get("comment"))
     issue = parse.issue(payload.get("issue"))
     match action:
@@ -214,15 +207,18 @@ def _issues(action: str, payload: Payload) -> Event | Ignored:
     return _event("issues", action, payload, at, issue, None, text)
 
 
-def _reviewed(
-    name: str, subject: Literal["review", "review_comment"], read: Callable[[str, Payload], review_events.ReviewSaid]
+def _pull(
+    name: str,
+    subject: Literal["issue", "review", "review_comment"],
+    read: Callable[[str, Payload], pull_events.Told],
 ) -> Callable[[str, Payload], Event]:
-    """Reads what was said in a review."""
+    """Reads what happened to a pull request, or was said in a review of it."""
 
     def event(action: str, payload: Payload) -> Event:
-        said = read(action, payload)
-        made = _event(name, action, payload, said.at, said.issue, said.comment, said.text)
-        return replace(made, subject=subject, pull=said.pull, review=said.review)
+        told = read(action, payload)
+        made = _event(name, action, payload, told.at, told.issue, told.comment, told.text)
+        fields = {**told.fields, **made.fields}
+        return replace(made, subject=subject, pull=told.pull, review=told.review, fields=fields)
 
     return event
 
@@ -239,11 +235,9 @@ _SAID = frozenset(
 _READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Notice | Ignored]] = {
     "issue_comment": _issue_comment,
     "issues": _issues,
-    "pull_request_review": _reviewed("pull_request_review", "review", review_events.review),
-    "pull_request_review_comment": _reviewed(
-        "pull_request_review_comment", "review_comment", review_events.review_comment
-    ),
-    "pull_request": _pull_request,
+    "pull_request": _pull("pull_request", "issue", pull_events.pull_request),
+    "pull_request_review": _pull("pull_request_review", "review", review_events.review),
+    "pull_request_review_comment": _pull("pull_request_review_comment", "review_comment", review_events.review_comment),
     "check_run": _checks("check_run"),
     "check_suite": _checks("check_suite"),
     "push": _push,
