@@ -99,14 +99,14 @@ class Hearing:
     async def _own(self, occasion: Occasion) -> None:
         """Step 1: our own doing confirms its slot, and starts nothing; our pull requests are checked as others are."""
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
-        checked = await hear_configuration(occasion)
+        heard = await listen((hear_configuration,), occasion)
 
         def work(session: Session, gone: int | None = None) -> int | None:
             other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
             if other is None or gone is not None:
-                if checked is not None:
-                    checked.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
-                reason = "our own" if checked is None else f"our own; {checked.reason}"
+                for one in heard:
+                    one.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
+                reason = "; ".join(["our own", *(one.reason for one in heard)])
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
                 _keep_or_purge(session, delivery, event)
             return other
