@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from bot import log
 from bot.dispatch import schedules
-from bot.dispatch.authorise import PATIENCE
+from bot.dispatch.authorise import patient
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
 from bot.dispatch.lifecycle import hear_end
@@ -51,7 +51,7 @@ async def listen(ears: Sequence[Ear], occasion: Occasion) -> list[Heard]:
             refused = refused if informs else refused or error
             found = _left_out(occasion, ear, error)
         except Transient as error:
-            if not (informs and _patient_enough(occasion)):
+            if not informs or patient(occasion.delivery.trying_since, occasion.parts.clock.now()):
                 raise
             found = _left_out(occasion, ear, error)
         if found is not None:
@@ -65,8 +65,3 @@ def _left_out(occasion: Occasion, ear: Ear, error: Exception) -> Heard:
     name = getattr(ear, "__name__", str(ear))
     _log.warning("ear_refused", guid=occasion.delivery.guid, ear=name, reason=str(error))
     return silent(f"{name} was left out: {error}")
-
-
-def _patient_enough(occasion: Occasion) -> bool:
-    since = occasion.delivery.trying_since
-    return since is not None and occasion.parts.clock.now() - since >= PATIENCE

@@ -13,6 +13,7 @@ from typing import Any
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
+from bot.dispatch.authorise import PATIENCE, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.owed import BROKEN, REFUSED, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
@@ -30,8 +31,6 @@ SIDE_BY_SIDE = 8
 LOOK_EVERY = 5.0
 #: seconds before another look where the database refuses
 PAUSE = 1.0
-#: how long a fault of GitHub is waited out before the delivery has failed
-PATIENCE = timedelta(minutes=15)
 
 
 class Intake:
@@ -120,7 +119,7 @@ class Intake:
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
         since = delivery.trying_since or now
-        if now - since >= PATIENCE:
+        if not patient(since, now):
             await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
