@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.dispatch import configuration
-from bot.dispatch.bases import Bases
 from bot.dispatch.caps import rest
 from bot.dispatch.cause import Cause
 from bot.dispatch.configuration import Configured
@@ -39,8 +37,7 @@ async def hear(
     conclusion: Conclusion,
 ) -> list[tuple[Event | None, Heard]]:
     """What the end of a check starts, by the event of each pull request that it is of. Raises `Postponed`."""
-    bases = Bases(parts.github, identity.serves)
-    configured = await configuration.current(client, signal.repository, parts.memo, bases)
+    configured = await parts.configured(client)
     usable = configured.configuration
     names = listening(usable, NAME) if usable is not None else ()
     if not names:

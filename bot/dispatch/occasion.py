@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.dispatch import configuration
 from bot.dispatch.acceptance import Acceptance, Asked
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
-from bot.dispatch.bases import Bases
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
 from bot.dispatch.parts import Parts
@@ -85,8 +83,7 @@ class Occasion:
     async def configured(self) -> Configured:
         """The configuration at the head of the default branch. Raises what reading it raises."""
         if self._configured is None:
-            bases = Bases(self.parts.github, self.identity.serves)
-            self._configured = await configuration.current(self.client, self.event.repository, self.parts.memo, bases)
+            self._configured = await self.parts.configured(self.client)
         return self._configured
 
     async def usable(self) -> Configuration:
