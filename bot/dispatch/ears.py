@@ -25,13 +25,14 @@ from bot.errors import Forbidden, NotFound, Transient
 
 _log = log.get("dispatch")
 
-#: in this order
+#: in this order: what may put a delivery off, such as a push that another may follow, before what only informs of it,
+#: so that GitHub is asked for that once
 EARS: tuple[Ear, ...] = (
     hear_tick,
-    hear_head,
-    hear_configuration,
     changes_requested,
     hear_event,
+    hear_head,
+    hear_configuration,
     schedules.hear,
     hear_end,
 )

@@ -49,6 +49,19 @@ async def test_a_check_that_gets_no_answer(scene: Scene) -> None:
     assert (await scene.became(guid))[0] is DeliveryState.PLANNED
 
 
+async def test_a_push_that_is_held(scene: Scene) -> None:
+    """GitHub is asked what it changes once, when it is looked at."""
+    scene.configure(BOT_YML)
+    head_is(scene, SHA)
+    scene.server.on("GET", FILES, answer([]))
+    await scene.deliver(pull_event("synchronize"), "pull_request")
+    await scene.settle()
+    assert scene.asked(FILES) == []
+    await scene.pass_time(timedelta(minutes=1))
+    assert [one.command for one in await scene.dispatched()] == ["sync"]
+    assert len(scene.asked(FILES)) == 1
+
+
 @pytest.mark.parametrize("status", [403, 404, 502])
 async def test_our_own_pull_request_whose_check_cannot_be_made(scene: Scene, status: int) -> None:
     """No delivery has failed for it; why there is no check is kept with it."""
