@@ -55,8 +55,6 @@ class Owed:
         if is_purged(session, event):
             return
         thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
-        if event.comment is not None and threads.is_deleted(session, thread.id, event.comment.id):
-            return
         slot = Slot(f"dispatch/{occasion.delivery.id}", "failed")
         body = note_body(words)
         self._p.speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)

@@ -51,7 +51,7 @@ def pull_request(action: str, payload: Payload) -> Told:
 def thread(payload: Payload) -> tuple[Issue, PullState]:
     """The head of the thread, and its branches: such a payload has no issue beside it. Raises `Unreadable`."""
     data = payload.get("pull_request")
-    # GitHub's payloads of reviews do not count the conversation's comments
+    # in such a payload nothing else says that it is one
     issue = replace(parse.issue(data), is_pull_request=True)
     assert isinstance(data, Mapping), "what is no object cannot be read"
     return issue, _state(data)
