@@ -168,8 +168,7 @@ class Hearing:
 
         await publish.write(self._p.store, work)
         asked = [one.command.name for one in looked.asked]
-        reasons = [one.reason for one in heard if one.reason]
-        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
+        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(_reasons(looked, heard)))
 
     async def _purged(self, delivery: Delivery, event: Event) -> None:
         """What was deleted meanwhile asks for nothing, and its text is kept nowhere."""
@@ -212,7 +211,7 @@ def _settled(
     over: str,
 ) -> None:
     """What became of the delivery, and why."""
-    reasons = [*([f"answered {', '.join(names)}"] if names else []), *(one.reason for one in heard if one.reason)]
+    reasons = [*([f"answered {', '.join(names)}"] if names else []), *_reasons(looked, heard)]
     if locked and looked.starts:
         reasons.append(LOCKED)
     if over:
@@ -220,8 +219,13 @@ def _settled(
     if looked.asked or names or any(not one.silent for one in heard):
         deliveries.settle(session, delivery.id, DeliveryState.PLANNED, "; ".join(reasons)[:500])
     else:
-        reason = "; ".join(reasons) or looked.reason
+        reason = "; ".join(reasons) or "no mention"
         deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
+
+
+def _reasons(looked: Looked, heard: Sequence[Heard]) -> list[str]:
+    """Why something is done, and why something else is not."""
+    return list(filter(None, [looked.reason, *(one.reason for one in heard)]))
 
 
 def _about(session: Session, delivery: Delivery, event: Event) -> None:

@@ -29,11 +29,11 @@ _STARTING = frozenset({"retry", "try"})
 
 @dataclass(slots=True)
 class Looked:
-    """What was found in one event."""
+    """What was found in one event. `reason` is why something in it is not done, though it is asked."""
 
     asked: list[Asked] = field(default_factory=list)
     refused: list[Asked] = field(default_factory=list)
-    reason: str = "no mention"
+    reason: str = ""
     #: requests beyond those that are taken
     surplus: int = 0
     #: whether the bot is spoken to at all, by whomever
