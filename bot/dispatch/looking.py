@@ -47,7 +47,7 @@ class Looked:
     @property
     def starts(self) -> bool:
         """Whether anything is asked that starts a run."""
-        return any(one.command.kind != "builtin" or one.command.name in _STARTING for one in self.asked)
+        return any(one.for_workflow or one.command.name in _STARTING for one in self.asked)
 
     def spoken_to(self, event: Event) -> bool:
         """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
