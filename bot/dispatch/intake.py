@@ -131,12 +131,12 @@ class Intake:
     async def _failed(self, delivery: Delivery, reason: str, words: str) -> None:
         """Nothing came of it; whoever asked for something, and may, is told so."""
         _log.error("delivery", guid=delivery.guid, state=str(DeliveryState.FAILED), reason=reason)
-        owed = await self._owed.of(delivery)
+        owed, subject = await self._owed.of(delivery), _subject(delivery)
 
         def work(session: Session) -> None:
             deliveries.settle(session, delivery.id, DeliveryState.FAILED, reason[:500])
-            if (found := _subject(delivery)) is not None:  # should that be deleted, its text is found here
-                deliveries.about(session, delivery.id, *found)
+            if subject is not None:  # should that be deleted, its text is found here
+                deliveries.about(session, delivery.id, *subject)
             if owed is not None:
                 self._owed.tell(session, owed, words)
 
