@@ -14,7 +14,7 @@ from bot.model.slot import Slot
 from bot.publish import findings_table
 from bot.store import Session
 from bot.store.tables import Thread
-from bot.workflows.configuration import BASE, BOT_FILE
+from bot.workflows.configuration import configures
 
 _ACTIONS = frozenset({"opened", "reopened", "synchronize"})
 #: the check's name, which a branch rule may require
@@ -36,7 +36,7 @@ async def hear_configuration(occasion: Occasion) -> Heard | None:
     bases = Bases(parts.github, occasion.identity.serves, openly=True, withheld=withheld)
     files = await occasion.client.pull_files(event.issue.number)
     changed = {path for file in files for path in _paths(file)}
-    if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
+    if not any(map(configures, changed)):
         return None
     found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
     payload = check_payload(found, sha)

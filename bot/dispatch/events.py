@@ -11,13 +11,13 @@ from bot.dispatch import pull_events, review_events
 from bot.github import parse
 from bot.model.event import HANDLED, Event, Notice, Signal
 from bot.model.thread import Comment, Issue
+from bot.workflows.configuration import configures
 
 Payload = Mapping[str, Any]
 
 #: commits that a push lists at most, and where each names its files
 _LISTED_MAX = 2048
 _CHANGED = ("added", "removed", "modified")
-_CONFIGURATION = ".github/bot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _installed(action: str, payload: Payload) -> Notice:
 
 
 def _touches_configuration(payload: Payload) -> bool:
-    """Whether a push may have changed `.github/bot.yml` or a file below `.github/bot/`.
+    """Whether a push may have changed one of the bot's own files.
 
     Of a push that goes back GitHub lists no commits, and never more than 2,048.
     """
@@ -129,7 +129,7 @@ def _touches_configuration(payload: Payload) -> bool:
         return True
     lists = [commit.get(key) for commit in commits if isinstance(commit, Mapping) for key in _CHANGED]
     files = [file for each in lists if isinstance(each, list) for file in each]
-    return any(isinstance(file, str) and file.startswith(_CONFIGURATION) for file in files)
+    return any(isinstance(file, str) and configures(file) for file in files)
 
 
 def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
