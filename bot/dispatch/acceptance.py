@@ -45,8 +45,8 @@ class Asked:
 
     @property
     def for_workflow(self) -> bool:
-        """Whether a workflow is to run, and no built-in acts."""
-        return self.command.kind != "builtin"
+        """Whether a workflow is to run: no built-in acts, and nobody is asked first which command was meant."""
+        return self.command.kind != "builtin" and self.command.suggestion is None
 
 
 @dataclass(frozen=True, slots=True)

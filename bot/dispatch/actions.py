@@ -28,9 +28,9 @@ class Actions(Replies):
     async def prepare(self, asked: Asked, acceptance: Acceptance, client: RepositoryClient) -> Act | None:
         """The act of a request, None where it is for a workflow. A `UserError` becomes an answer in the thread."""
         command = asked.command
+        if asked.for_workflow:
+            return None
         if command.kind != "builtin":
-            if command.suggestion is None:
-                return None
             text = reports.did_you_mean(command, acceptance)
             return self.answer(asked, acceptance, text)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.dispatch import shown
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
-from bot.dispatch.authorise import Allowed, Denied
+from bot.dispatch.authorise import Allowed, Denied, patient
 from bot.dispatch.commands import Command, key_values
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Occasion
@@ -77,7 +77,7 @@ async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, clien
         places = await replies.store.read(partial(_places, asked, acceptance))
         present.update(await shown.read(client, places))
     except Transient:
-        if shown.patient(acceptance.delivery, acceptance.now):
+        if patient(acceptance.delivery.trying_since, acceptance.now):  # afterwards whoever answered is told
             raise
 
     def act(session: Session, thread: Thread) -> None:

@@ -69,6 +69,11 @@ class Roles(Protocol):
         ...
 
 
+def patient(since: datetime | None, now: datetime) -> bool:
+    """Whether GitHub is asked again where it does not answer; `since` is when it first did not."""
+    return since is None or now - since < PATIENCE
+
+
 async def authorise(
     roles: Roles, repository: Repository, sender: Account, rules: Rules, *, since: datetime, now: datetime
 ) -> Verdict:

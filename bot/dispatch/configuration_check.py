@@ -9,13 +9,12 @@ from bot.dispatch import configuration
 from bot.dispatch.bases import Bases
 from bot.dispatch.configuration import Configured
 from bot.dispatch.occasion import Heard, Occasion
-from bot.errors import Forbidden, NotFound
 from bot.finding import Finding
 from bot.model.slot import Slot
 from bot.publish import findings_table
 from bot.store import Session
 from bot.store.tables import Thread
-from bot.workflows.configuration import BASE, BOT_FILE
+from bot.workflows.configuration import configures
 
 _ACTIONS = frozenset({"opened", "reopened", "synchronize"})
 #: the check's name, which a branch rule may require
@@ -35,14 +34,11 @@ async def hear_configuration(occasion: Occasion) -> Heard | None:
     parts, sha = occasion.parts, event.pull.head_sha
     withheld = "" if event.pull.head_repository == event.repository.id else "a fork's head names it"
     bases = Bases(parts.github, occasion.identity.serves, openly=True, withheld=withheld)
-    try:
-        files = await occasion.client.pull_files(event.issue.number)
-        changed = {path for file in files for path in _paths(file)}
-        if not any(path == BOT_FILE or path.startswith(BASE) for path in changed):
-            return None
-        found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
-    except (NotFound, Forbidden):
-        return None  # the check is a courtesy: what the pull request's own text asks for is heard all the same
+    files = await occasion.client.pull_files(event.issue.number)
+    changed = {path for file in files for path in _paths(file)}
+    if not any(map(configures, changed)):
+        return None
+    found = await configuration.at(occasion.client, event.repository, parts.memo, sha, bases)
     payload = check_payload(found, sha)
 
     def act(session: Session, thread: Thread) -> None:

@@ -13,25 +13,26 @@ from collections.abc import Sequence
 
 from bot import log
 from bot.dispatch import schedules
-from bot.dispatch.authorise import PATIENCE
+from bot.dispatch.authorise import patient
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
 from bot.dispatch.lifecycle import hear_end
-from bot.dispatch.occasion import Ear, Heard, Occasion
+from bot.dispatch.occasion import Ear, Heard, Occasion, silent
 from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.ticks import hear_tick
-from bot.dispatch.triggers import hear_event, silent
+from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound, Transient
 
 _log = log.get("dispatch")
 
-#: in this order
+#: in this order: what may put a delivery off, such as a push that another may follow, before what only informs of it,
+#: so that GitHub is asked for that once
 EARS: tuple[Ear, ...] = (
     hear_tick,
-    hear_head,
-    hear_configuration,
     changes_requested,
     hear_event,
+    hear_head,
+    hear_configuration,
     schedules.hear,
     hear_end,
 )
@@ -51,7 +52,7 @@ async def listen(ears: Sequence[Ear], occasion: Occasion) -> list[Heard]:
             refused = refused if informs else refused or error
             found = _left_out(occasion, ear, error)
         except Transient as error:
-            if not (informs and _patient_enough(occasion)):
+            if not informs or patient(occasion.delivery.trying_since, occasion.parts.clock.now()):
                 raise
             found = _left_out(occasion, ear, error)
         if found is not None:
@@ -65,8 +66,3 @@ def _left_out(occasion: Occasion, ear: Ear, error: Exception) -> Heard:
     name = getattr(ear, "__name__", str(ear))
     _log.warning("ear_refused", guid=occasion.delivery.guid, ear=name, reason=str(error))
     return silent(f"{name} was left out: {error}")
-
-
-def _patient_enough(occasion: Occasion) -> bool:
-    since = occasion.delivery.trying_since
-    return since is not None and occasion.parts.clock.now() - since >= PATIENCE

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot import log, publish
-from bot.dispatch import configuration, failed_checks, scheduled, schedules, waits
-from bot.dispatch.bases import Bases
+from bot.dispatch import failed_checks, scheduled, schedules, waits
 from bot.dispatch.identity import Identity
 from bot.dispatch.occasion import Heard
 from bot.dispatch.parts import Parts
@@ -35,7 +34,7 @@ class Elsewhere:
             case Signal():
                 await self._checks(delivery, event, identity, client)
             case Notice():
-                await self._pushed(delivery, event, identity, client)
+                await self._pushed(delivery, event, client)
             case Due():
                 found = await scheduled.hear(self._p, delivery, event, identity, client)
                 await self._settle(delivery, [found])
@@ -49,14 +48,13 @@ class Elsewhere:
             heard = await failed_checks.hear(self._p, delivery, signal, identity, client, conclusion)
         await self._settle(delivery, heard, names, reason)
 
-    async def _pushed(self, delivery: Delivery, notice: Notice, identity: Identity, client: RepositoryClient) -> None:
+    async def _pushed(self, delivery: Delivery, notice: Notice, client: RepositoryClient) -> None:
         """The default branch may want other times of its workflows."""
         repository = notice.repositories[0]
         if notice.fields.get("ref") != f"refs/heads/{repository.default_branch}" or "touches" not in notice.fields:
             await self._settle(delivery, (), reason="a push that leaves the configuration as it is")
             return
-        bases = Bases(self._p.github, identity.serves)
-        configured = await configuration.current(client, repository, self._p.memo, bases)
+        configured = await self._p.configured(client)
         place, now = Place(repository, notice.installation_id), self._p.clock.now()
 
         def work(session: Session) -> None:

@@ -11,13 +11,13 @@ from bot.dispatch import pull_events, review_events
 from bot.github import parse
 from bot.model.event import HANDLED, Event, Notice, Signal
 from bot.model.thread import Comment, Issue
+from bot.workflows.configuration import configures
 
 Payload = Mapping[str, Any]
 
 #: commits that a push lists at most, and where each names its files
 _LISTED_MAX = 2048
 _CHANGED = ("added", "removed", "modified")
-_CONFIGURATION = ".github/bot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,6 @@ def signal_of(event: Event) -> Signal | None:
 def _signal(name: Literal["comment", "labeled", "merged"], event: Event, fields: Mapping[str, str]) -> Signal:
     numbers = (event.issue.number,)
     return Signal(name, event.at, event.sender, event.repository, event.installation_id, numbers, _flat(fields))
-
-
-def _pull_request(action: str, payload: Payload) -> Event:
-    told = pull_events.pull_request(action, payload)
-    made = _event("pull_request", action, payload, told.at, told.issue, None, told.text)
-    merged = {"sha": pull_events.merge_commit(payload)} if action == "closed" and told.pull.merged else {}
-    return replace(made, pull=told.pull, fields={**told.fields, **_flat(merged), **made.fields})
 
 
 def _push(action: str, payload: Payload) -> Notice:
@@ -127,7 +120,7 @@ def _installed(action: str, payload: Payload) -> Notice:
 
 
 def _touches_configuration(payload: Payload) -> bool:
-    """Whether a push may have changed `.github/bot.yml` or a file below `.github/bot/`.
+    """Whether a push may have changed one of the bot's own files.
 
     Of a push that goes back GitHub lists no commits, and never more than 2,048.
     """
@@ -136,7 +129,7 @@ def _touches_configuration(payload: Payload) -> bool:
         return True
     lists = [commit.get(key) for commit in commits if isinstance(commit, Mapping) for key in _CHANGED]
     files = [file for each in lists if isinstance(each, list) for file in each]
-    return any(isinstance(file, str) and file.startswith(_CONFIGURATION) for file in files)
+    return any(isinstance(file, str) and configures(file) for file in files)
 
 
 def _checks(key: str) -> Callable[[str, Payload], Signal | Ignored]:
@@ -190,7 +183,7 @@ def _flat(fields: Mapping[str, object]) -> dict[str, str]:
     return {key: value for key, value in fields.items() if isinstance(value, str) and value}
 
 
-def _issue_comment(action: str, payload: Payload) -> Event | Ignored:
+def _issue_comment(action: str, payload: Payload) -> Event:
     comment = parse.comment(payload.get("comment"))
     issue = parse.issue(payload.get("issue"))
     match action:
@@ -214,15 +207,18 @@ def _issues(action: str, payload: Payload) -> Event | Ignored:
     return _event("issues", action, payload, at, issue, None, text)
 
 
-def _reviewed(
-    name: str, subject: Literal["review", "review_comment"], read: Callable[[str, Payload], review_events.ReviewSaid]
+def _pull(
+    name: str,
+    subject: Literal["issue", "review", "review_comment"],
+    read: Callable[[str, Payload], pull_events.Told],
 ) -> Callable[[str, Payload], Event]:
-    """Reads what was said in a review."""
+    """Reads what happened to a pull request, or was said in a review of it."""
 
     def event(action: str, payload: Payload) -> Event:
-        said = read(action, payload)
-        made = _event(name, action, payload, said.at, said.issue, said.comment, said.text)
-        return replace(made, subject=subject, pull=said.pull, review=said.review)
+        told = read(action, payload)
+        made = _event(name, action, payload, told.at, told.issue, told.comment, told.text)
+        fields = {**told.fields, **made.fields}
+        return replace(made, subject=subject, pull=told.pull, review=told.review, fields=fields)
 
     return event
 
@@ -239,11 +235,9 @@ _SAID = frozenset(
 _READERS: Mapping[str, Callable[[str, Payload], Event | Signal | Notice | Ignored]] = {
     "issue_comment": _issue_comment,
     "issues": _issues,
-    "pull_request_review": _reviewed("pull_request_review", "review", review_events.review),
-    "pull_request_review_comment": _reviewed(
-        "pull_request_review_comment", "review_comment", review_events.review_comment
-    ),
-    "pull_request": _pull_request,
+    "pull_request": _pull("pull_request", "issue", pull_events.pull_request),
+    "pull_request_review": _pull("pull_request_review", "review", review_events.review),
+    "pull_request_review_comment": _pull("pull_request_review_comment", "review_comment", review_events.review_comment),
     "check_run": _checks("check_run"),
     "check_suite": _checks("check_suite"),
     "push": _push,

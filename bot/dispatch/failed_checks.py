@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.dispatch import configuration
-from bot.dispatch.bases import Bases
 from bot.dispatch.caps import rest
 from bot.dispatch.cause import Cause
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
 from bot.dispatch.intended import DEPTH_MAX
-from bot.dispatch.occasion import Heard, Occasion
+from bot.dispatch.occasion import Heard, Occasion, silent
 from bot.dispatch.parts import Parts
-from bot.dispatch.triggers import SUPERSEDED, hold, listening, silent, started
+from bot.dispatch.triggers import SUPERSEDED, hold, listening, started
 from bot.dispatch.waits import Conclusion
 from bot.errors import NotFound
 from bot.github import RepositoryClient
@@ -39,8 +37,7 @@ async def hear(
     conclusion: Conclusion,
 ) -> list[tuple[Event | None, Heard]]:
     """What the end of a check starts, by the event of each pull request that it is of. Raises `Postponed`."""
-    bases = Bases(parts.github, identity.serves)
-    configured = await configuration.current(client, signal.repository, parts.memo, bases)
+    configured = await parts.configured(client)
     usable = configured.configuration
     names = listening(usable, NAME) if usable is not None else ()
     if not names:

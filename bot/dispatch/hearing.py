@@ -15,7 +15,7 @@ from bot.dispatch import (
     schedules,
     waits,
 )
-from bot.dispatch.acceptance import Asked, react, tell_surplus
+from bot.dispatch.acceptance import react, tell_surplus
 from bot.dispatch.actions import Actions
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.ears import EARS, listen
@@ -79,7 +79,7 @@ class Hearing:
             try:
                 await self._elsewhere.hear(delivery, event, identity, client)
             except Postponed as postponed:
-                await self._later(delivery, postponed, trying=postponed.trying)
+                await self._later(delivery, postponed)
         elif self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
             await self._own(Occasion(self._p, delivery, event, identity, client))
         else:
@@ -99,14 +99,14 @@ class Hearing:
     async def _own(self, occasion: Occasion) -> None:
         """Step 1: our own doing confirms its slot, and starts nothing; our pull requests are checked as others are."""
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
-        checked = await hear_configuration(occasion)
+        heard = await listen((hear_configuration,), occasion)
 
         def work(session: Session, gone: int | None = None) -> int | None:
             other = confirm_own(session, event, self._p.marker, self._p.clock.now(), gone=gone)
             if other is None or gone is not None:
-                if checked is not None:
-                    checked.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
-                reason = "our own" if checked is None else f"our own; {checked.reason}"
+                for one in heard:
+                    one.act(session, threads.ensure(session, event.repository, event.issue, event.installation_id))
+                reason = "; ".join(["our own", *(one.reason for one in heard)])
                 deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
                 _keep_or_purge(session, delivery, event)
             return other
@@ -134,18 +134,14 @@ class Hearing:
             await self._purged(delivery, event)
             return
         ours = event.comment is not None and self._p.identities.mine(event.comment)
-        # whoever writes into a comment of ours asks for nothing: what it says is ours
-        looked = await self._looking.look(occasion) if "@" in event.text and not ours else Looked()
-        if (later := looked.later) is not None:
-            await self._later(delivery, Postponed(later.not_before, later.reason), trying=True, event=event)
-            return
         try:
+            looked = await self._looking.look(occasion)
             if any(one.for_workflow for one in looked.asked) and await review_loop.covers(occasion):
                 looked.covered_by_review()
             occasion.asked = tuple(looked.asked)
             heard = await listen(self._ears, occasion)
         except Postponed as postponed:
-            await self._later(delivery, postponed, trying=postponed.trying, event=event)
+            await self._later(delivery, postponed, event)
             return
         acceptance = occasion.acceptance()
         if event.subject == "review" and event.comment is not None and any(one.for_workflow for one in looked.asked):
@@ -172,8 +168,7 @@ class Hearing:
 
         await publish.write(self._p.store, work)
         asked = [one.command.name for one in looked.asked]
-        reasons = [one.reason for one in heard if one.reason]
-        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(reasons) or looked.reason)
+        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(_reasons(looked, heard)))
 
     async def _purged(self, delivery: Delivery, event: Event) -> None:
         """What was deleted meanwhile asks for nothing, and its text is kept nowhere."""
@@ -186,12 +181,10 @@ class Hearing:
         await self._p.store.write(work)
         _log.info("delivery", guid=delivery.guid, reason=PURGED)
 
-    async def _later(
-        self, delivery: Delivery, postponed: Postponed, *, trying: bool, event: Event | None = None
-    ) -> None:
-        """Look again then. `trying`: GitHub did not answer, and patience has its end."""
+    async def _later(self, delivery: Delivery, postponed: Postponed, event: Event | None = None) -> None:
+        """Look again then."""
         now = self._p.clock.now()
-        since = (delivery.trying_since or now) if trying else delivery.trying_since
+        since = (delivery.trying_since or now) if postponed.trying else delivery.trying_since
 
         def work(session: Session) -> None:
             deliveries.postpone(session, delivery.id, postponed.until, since, postponed.reason)
@@ -206,10 +199,6 @@ class Hearing:
             lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
         )
 
-    async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
-        """See `Looking.accepted`."""
-        return await self._looking.accepted(occasion)
-
 
 def _settled(
     session: Session,
@@ -222,7 +211,7 @@ def _settled(
     over: str,
 ) -> None:
     """What became of the delivery, and why."""
-    reasons = [*([f"answered {', '.join(names)}"] if names else []), *(one.reason for one in heard if one.reason)]
+    reasons = [*([f"answered {', '.join(names)}"] if names else []), *_reasons(looked, heard)]
     if locked and looked.starts:
         reasons.append(LOCKED)
     if over:
@@ -230,8 +219,13 @@ def _settled(
     if looked.asked or names or any(not one.silent for one in heard):
         deliveries.settle(session, delivery.id, DeliveryState.PLANNED, "; ".join(reasons)[:500])
     else:
-        reason = "; ".join(reasons) or looked.reason
+        reason = "; ".join(reasons) or "no mention"
         deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
+
+
+def _reasons(looked: Looked, heard: Sequence[Heard]) -> list[str]:
+    """Why something is done, and why something else is not."""
+    return list(filter(None, [looked.reason, *(one.reason for one in heard)]))
 
 
 def _about(session: Session, delivery: Delivery, event: Event) -> None:

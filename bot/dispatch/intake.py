@@ -13,6 +13,7 @@ from typing import Any
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
+from bot.dispatch.authorise import PATIENCE, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.owed import BROKEN, REFUSED, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
@@ -30,8 +31,6 @@ SIDE_BY_SIDE = 8
 LOOK_EVERY = 5.0
 #: seconds before another look where the database refuses
 PAUSE = 1.0
-#: how long a fault of GitHub is waited out before the delivery has failed
-PATIENCE = timedelta(minutes=15)
 
 
 class Intake:
@@ -40,7 +39,7 @@ class Intake:
     def __init__(self, parts: Parts, actions: Actions) -> None:
         self._p = parts
         self._hearing = Hearing(parts, actions)
-        self._owed = Owed(parts, self._hearing)
+        self._owed = Owed(parts)
         self._places = asyncio.Semaphore(SIDE_BY_SIDE)
         #: of each thread that is being looked at, the deliveries under way and those seen behind them
         self._busy: dict[str, set[str]] = {}
@@ -120,7 +119,7 @@ class Intake:
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
         since = delivery.trying_since or now
-        if now - since >= PATIENCE:
+        if not patient(since, now):
             await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
@@ -132,12 +131,12 @@ class Intake:
     async def _failed(self, delivery: Delivery, reason: str, words: str) -> None:
         """Nothing came of it; whoever asked for something, and may, is told so."""
         _log.error("delivery", guid=delivery.guid, state=str(DeliveryState.FAILED), reason=reason)
-        owed = await self._owed.of(delivery)
+        owed, subject = await self._owed.of(delivery), _subject(delivery)
 
         def work(session: Session) -> None:
             deliveries.settle(session, delivery.id, DeliveryState.FAILED, reason[:500])
-            if (found := _subject(delivery)) is not None:  # should that be deleted, its text is found here
-                deliveries.about(session, delivery.id, *found)
+            if subject is not None:  # should that be deleted, its text is found here
+                deliveries.about(session, delivery.id, *subject)
             if owed is not None:
                 self._owed.tell(session, owed, words)
 

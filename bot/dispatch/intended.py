@@ -13,9 +13,8 @@ from typing import Any
 
 from bot import publish
 from bot.context.snapshot import ref
-from bot.dispatch import admission, configuration, inputs
+from bot.dispatch import admission, inputs
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
-from bot.dispatch.bases import Bases
 from bot.dispatch.caps import capped, rest
 from bot.dispatch.parts import Parts
 from bot.dispatch.pinning import comment_of
@@ -131,9 +130,7 @@ class ThreadIntents:
         if parent.depth >= DEPTH_MAX:
             raise await self._refused(act, asking, f"a chain of dispatches is at most {DEPTH_MAX} deep", "depth")
         repository, client = self._repository_of(act.thread), self._client(act.thread)
-        identity = await self._p.identities.get()
-        bases = Bases(self._p.github, identity.serves)
-        configured = await configuration.current(client, repository, self._p.memo, bases)
+        configured = await self._p.configured(client)
         usable = configured.configuration
         if usable is None:
             raise await self._refused(act, asking, "the configuration cannot be used", "configuration")

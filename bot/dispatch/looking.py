@@ -8,7 +8,7 @@ from functools import partial
 
 from bot.dispatch import answering, halts, mentions, retries, steering
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse, sort
 from bot.dispatch.configuration import Configured
@@ -21,20 +21,21 @@ from bot.model.role import Role
 THREAD_FROM = 2048
 #: the least role of each built-in, where it names one
 _ROLES = {each.name: each.role for each in BUILTINS}
+#: what the least role is of those that go by the run that is meant
+_BY_RUN = {"retry": retries.needed, "steer": steering.needed, "cancel": halts.needed}
 #: the built-ins that start runs
 _STARTING = frozenset({"retry", "try"})
 
 
 @dataclass(slots=True)
 class Looked:
-    """What was found in one event. `later`: nobody can tell yet, look again then."""
+    """What was found in one event. `reason` is why something in it is not done, though it is asked."""
 
     asked: list[Asked] = field(default_factory=list)
     refused: list[Asked] = field(default_factory=list)
-    reason: str = "no mention"
+    reason: str = ""
     #: requests beyond those that are taken
     surplus: int = 0
-    later: Later | None = None
     #: whether the bot is spoken to at all, by whomever
     mentioned: bool = False
 
@@ -46,7 +47,7 @@ class Looked:
     @property
     def starts(self) -> bool:
         """Whether anything is asked that starts a run."""
-        return any(one.command.kind != "builtin" or one.command.name in _STARTING for one in self.asked)
+        return any(one.for_workflow or one.command.name in _STARTING for one in self.asked)
 
     def spoken_to(self, event: Event) -> bool:
         """Whether a comment is no word to those who wait for one: it is a command, or a program wrote it."""
@@ -59,19 +60,15 @@ class Looking:
     def __init__(self, parts: Parts) -> None:
         self._p = parts
 
-    async def accepted(self, occasion: Occasion) -> tuple[Asked, ...]:
-        """What the mentions of an event ask for and its sender may, as far as it can be told now."""
-        if "@" not in occasion.event.text:
-            return ()
-        if occasion.event.comment is not None and self._p.identities.mine(occasion.event.comment):
-            return ()
-        return tuple((await self.look(occasion)).asked)
-
     async def look(self, occasion: Occasion) -> Looked:
-        """What is asked, by whoever may ask it."""
-        event, identity, configured = occasion.event, occasion.identity, await occasion.configured()
-        usable = configured.configuration or self._p.memo.defaults().configuration
-        assert usable is not None, "the product's own configuration is valid"
+        """What is asked, by whoever may ask it; nothing by what stands in a comment of ours, whoever wrote it there.
+
+        Raises `Postponed` where nobody can tell yet.
+        """
+        event, identity = occasion.event, occasion.identity
+        if "@" not in event.text or (event.comment is not None and self._p.identities.mine(event.comment)):
+            return Looked()
+        configured, usable = await occasion.configured(), await occasion.usable()
         handles = usable.bot.mention or (identity.handle,)
         names, signed = names_of(usable)
         read = partial(parse, names=names, default=usable.bot.default, table=BUILTINS, signed=signed)
@@ -103,20 +100,14 @@ class Looking:
                     looked.reason = reason
                     if usable.bot.publish.refusals == "react" and not event.sender.is_bot:
                         looked.refused.append(Asked(ordinal, command, None))
-                case Later() as later:
-                    return Looked(later=later)
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
-        usable, named = configured.configuration, command.params.get("run")
-        if command.kind == "builtin" and command.name == "retry" and usable is not None:
-            return await retries.needed(self._p.store, usable, event, command)
-        if command.kind == "builtin" and command.name == "steer" and usable is not None:
-            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
-        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
-            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
-        return _needed(configured, command)
+        """The least role for a command; some of the built-ins go by the run that is meant."""
+        usable, by_run = configured.configuration, _BY_RUN.get(command.name)
+        if usable is None or by_run is None or command.kind != "builtin":
+            return _needed(configured, command)
+        return await self._p.store.read(lambda session: by_run(session, usable, event, command))
 
 
 def _needed(configured: Configured, command: Command) -> Role:

@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.dispatch import configuration
 from bot.dispatch.acceptance import Acceptance, Asked
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
-from bot.dispatch.bases import Bases
 from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
 from bot.dispatch.parts import Parts
@@ -20,6 +18,7 @@ from bot.model.event import Event
 from bot.model.role import Role
 from bot.store import Session
 from bot.store.tables import Delivery, Thread
+from bot.workflows import Configuration
 
 
 class Postponed(BotError):
@@ -45,6 +44,15 @@ class Heard:
     reason: str
     act: Callable[[Session, Thread], None]
     silent: bool = False
+
+
+def silent(reason: str) -> Heard:
+    """Nothing follows; the reason is kept."""
+    return Heard(reason, _nothing, silent=True)
+
+
+def _nothing(_session: Session, _thread: Thread) -> None:
+    """What is silent leaves no rows."""
 
 
 class Occasion:
@@ -75,19 +83,25 @@ class Occasion:
     async def configured(self) -> Configured:
         """The configuration at the head of the default branch. Raises what reading it raises."""
         if self._configured is None:
-            bases = Bases(self.parts.github, self.identity.serves)
-            self._configured = await configuration.current(self.client, self.event.repository, self.parts.memo, bases)
+            self._configured = await self.parts.configured(self.client)
         return self._configured
 
-    async def authorised(self, needed: Role) -> Allowed | Denied | Later:
-        """Whether the sender may do what needs this role; `Later` where GitHub does not tell now."""
+    async def usable(self) -> Configuration:
+        """The configuration, or the product's own where that cannot be used."""
         usable = (await self.configured()).configuration or self.parts.memo.defaults().configuration
         assert usable is not None, "the product's own configuration is valid"
-        own = self.parts.identities.accounts
+        return usable
+
+    async def authorised(self, needed: Role) -> Allowed | Denied:
+        """Whether the sender may do what needs this role. Raises `Postponed` where GitHub does not tell now."""
+        usable, own = await self.usable(), self.parts.identities.accounts
         rules = Rules(needed, self.identity.login, own, usable.bot.allow_bots)
         now = self.parts.clock.now()
         since = self.delivery.trying_since or now
-        return await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)
+        verdict = await authorise(self._roles, self.event.repository, self.event.sender, rules, since=since, now=now)
+        if isinstance(verdict, Later):
+            raise Postponed(verdict.not_before, verdict.reason, trying=True)
+        return verdict
 
     def acceptance(self) -> Acceptance:
         """What the requests of this delivery have in common, as far as it is known now."""

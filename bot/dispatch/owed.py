@@ -7,7 +7,7 @@ import json
 from bot import log
 from bot.dispatch import events, review_loop, schedules
 from bot.dispatch.configuration import Configured
-from bot.dispatch.hearing import Hearing
+from bot.dispatch.looking import Looking
 from bot.dispatch.memory import is_purged
 from bot.dispatch.occasion import Occasion, Postponed
 from bot.dispatch.parts import Parts
@@ -28,9 +28,9 @@ BROKEN = "Nothing was done about this: the bot itself failed. Its operator finds
 class Owed:
     """Tells whoever asked, where it is known that they may. Of anybody else nothing is said."""
 
-    def __init__(self, parts: Parts, hearing: Hearing) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._p = parts
-        self._hearing = hearing
+        self._looking = Looking(parts)
 
     async def of(self, delivery: Delivery) -> Occasion | None:
         """The event of a failed delivery in which somebody asks who may; None where nobody is owed a word."""
@@ -55,8 +55,6 @@ class Owed:
         if is_purged(session, event):
             return
         thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
-        if event.comment is not None and threads.is_deleted(session, thread.id, event.comment.id):
-            return
         slot = Slot(f"dispatch/{occasion.delivery.id}", "failed")
         body = note_body(words)
         self._p.speaker.comment(session, thread, slot, purpose="error", body=body, target_id=acceptance.reply_to)
@@ -80,9 +78,7 @@ class Owed:
         return Occasion(parts, delivery, event, occasion.identity, occasion.client, configured=configured)
 
     async def _wanted(self, occasion: Occasion) -> bool:
-        if await self._hearing.accepted(occasion):
-            return True
         try:
-            return await review_loop.owed(occasion)
+            return bool((await self._looking.look(occasion)).asked) or await review_loop.owed(occasion)
         except Postponed:
             return False

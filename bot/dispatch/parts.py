@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.dispatch.admission import NO_CEILINGS, Ceilings
+from bot.dispatch.bases import Bases
+from bot.dispatch.configuration import Configured, current
 from bot.dispatch.identity import Identities
-from bot.github import GitHub
+from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock
 from bot.publish import Marker, Speaker
 from bot.store import Store
@@ -35,3 +37,8 @@ class Parts:
     debounce: timedelta = DEBOUNCE
     #: whether this instance has what it takes to ask a model, such as a key; None where nobody knows
     can_ask: Callable[[str], bool] | None = None
+
+    async def configured(self, client: RepositoryClient) -> Configured:
+        """A repository's configuration at the head of its default branch. Raises what GitHub's answer raises."""
+        identity = await self.identities.get()
+        return await current(client, client.repository, self.memo, Bases(self.github, identity.serves))

@@ -6,38 +6,40 @@ Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_req
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from bot.github import parse
-from bot.model.event import PullState
-from bot.model.thread import Issue
+from bot.model.event import PullState, ReviewState
+from bot.model.thread import Comment, Issue
 
 Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class PullTold:
-    """What one payload tells. `fields` are flat: `sha` and `ref` of the head; of one that was merged its commit."""
+class Told:
+    """What one payload tells, and `at` when it happened. `comment` is a review's own text or one of its comments.
+
+    `fields` are flat: `sha` and `ref` of the head; when it is merged, the commit that the merge made.
+    """
 
     at: datetime
     issue: Issue
     pull: PullState
     text: str
-    fields: dict[str, str]
+    comment: Comment | None = None
+    review: ReviewState | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
-def pull_request(action: str, payload: Payload) -> PullTold:
+def pull_request(action: str, payload: Payload) -> Told:
     """A pull request that was opened, edited, closed, labeled, pushed to, … Raises `Unreadable`."""
-    data = payload.get("pull_request")
-    if not isinstance(data, Mapping):
-        raise parse.Unreadable("no pull request")
-    # in a payload of this event nothing else says that it is one
-    issue, pull = parse.issue({**data, "pull_request": {"url": ""}}), pull_state(data)
+    (issue, pull), data = thread(payload), payload["pull_request"]
     at = {"opened": issue.created_at, "closed": _closed_at(data)}.get(action) or issue.updated_at
-    fields = {"sha": pull.head_sha, "ref": pull.head}
-    return PullTold(
+    merged = _text(data, "merge_commit_sha") if action == "closed" and pull.merged else ""
+    fields = {"sha": merged or pull.head_sha, "ref": pull.head}
+    return Told(
         at=at,
         issue=issue,
         pull=pull,
@@ -46,8 +48,16 @@ def pull_request(action: str, payload: Payload) -> PullTold:
     )
 
 
-def pull_state(data: Mapping[str, Any]) -> PullState:
-    """What a payload's `pull_request` tells about its branches and its author. Raises `Unreadable`."""
+def thread(payload: Payload) -> tuple[Issue, PullState]:
+    """The head of the thread, and its branches: such a payload has no issue beside it. Raises `Unreadable`."""
+    data = payload.get("pull_request")
+    # in such a payload nothing else says that it is one
+    issue = replace(parse.issue(data), is_pull_request=True)
+    assert isinstance(data, Mapping), "what is no object cannot be read"
+    return issue, _state(data)
+
+
+def _state(data: Mapping[str, Any]) -> PullState:
     head, base = _part(data, "head"), _part(data, "base")
     number = _part(head, "repo").get("id")
     return PullState(
@@ -59,11 +69,6 @@ def pull_state(data: Mapping[str, Any]) -> PullState:
         merged=data.get("merged") is True or bool(data.get("merged_at")),
         head_repository=number if isinstance(number, int) else None,
     )
-
-
-def merge_commit(payload: Payload) -> str:
-    """The commit that a merge made; empty where there is none."""
-    return _text(_part(payload, "pull_request"), "merge_commit_sha")
 
 
 def _closed_at(data: Mapping[str, Any]) -> datetime | None:

@@ -53,7 +53,7 @@ def did_you_mean(command: Command, acceptance: Acceptance) -> str:
     """A first word close to a command is not guessed at: nothing runs until the person says which it was."""
     handle = acceptance.handle
     return (
-        f"Did you mean {inline_code(f'{handle} {command.suggestion}')}? Nothing was started. "
+        f"Did you mean {inline_code(f'{handle} {command.suggestion}')}? Nothing was started for it. "
         f"To ask it as free text, write {inline_code(f'{handle} {command.name} …')}."
     )
 

@@ -7,46 +7,29 @@ Sources: https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from dataclasses import replace
 
-from bot.dispatch.pull_events import pull_state
+from bot.dispatch.pull_events import Payload, Told, thread
 from bot.github import parse
-from bot.model.event import PullState, ReviewState
-from bot.model.thread import Comment, Issue
-
-Payload = Mapping[str, Any]
+from bot.model.event import ReviewState
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSaid:
-    """What one payload tells: `comment` is the review's own text or one of its comments, `at` when it happened."""
-
-    at: datetime
-    issue: Issue
-    pull: PullState
-    comment: Comment
-    text: str
-    review: ReviewState | None = None
-
-
-def review(action: str, payload: Payload) -> ReviewSaid:
+def review(action: str, payload: Payload) -> Told:
     """A review that was submitted, edited or dismissed. Raises `Unreadable`.
 
     Its `updated_at` is that of the pull request where GitHub names none: a review has no time of its last edit.
     """
-    issue, data = _issue(payload), payload.get("review")
+    (issue, pull), data = thread(payload), payload.get("review")
     said = parse.comment(data, "review")
     assert isinstance(data, Mapping), "what is no object cannot be read"
     changed = max(said.updated_at, issue.updated_at)
     said = replace(said, updated_at=changed if action == "edited" else said.created_at)
     state = data.get("state")
     commit = data.get("commit_id")
-    return ReviewSaid(
+    return Told(
         at=said.created_at if action == "submitted" else changed,
         issue=issue,
-        pull=pull_state(payload["pull_request"]),
+        pull=pull,
         comment=said,
         text="" if action == "dismissed" else said.body,
         review=ReviewState(
@@ -55,9 +38,9 @@ def review(action: str, payload: Payload) -> ReviewSaid:
     )
 
 
-def review_comment(action: str, payload: Payload) -> ReviewSaid:
+def review_comment(action: str, payload: Payload) -> Told:
     """A comment on lines of the diff that was created, edited or deleted. Raises `Unreadable`."""
-    issue = _issue(payload)
+    issue, pull = thread(payload)
     said = parse.comment(payload.get("comment"), "review_comment")
     match action:
         case "created":
@@ -66,10 +49,4 @@ def review_comment(action: str, payload: Payload) -> ReviewSaid:
             at, text = said.updated_at, said.body
         case _:
             at, text = max(said.updated_at, issue.updated_at), ""
-    return ReviewSaid(at, issue, pull_state(payload["pull_request"]), said, text)
-
-
-def _issue(payload: Payload) -> Issue:
-    """The head of the thread: a pull request's payload has no issue beside it."""
-    # GitHub's payloads of reviews do not count the conversation's comments
-    return replace(parse.issue(payload.get("pull_request")), is_pull_request=True)
+    return Told(at, issue, pull, text, said)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.dispatch.acceptance import Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied
+from bot.dispatch.cause import REVIEWED
 from bot.dispatch.commands import Command
-from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.occasion import Heard, Occasion, silent
 from bot.dispatch.review_request import read_review
 from bot.dispatch.starting import accept
 from bot.errors import Forbidden, NotFound
@@ -17,8 +18,6 @@ from bot.store import Session, dispatches, spoken
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
 
-#: `trigger.name` of what a review has started
-TRIGGER = "review_submitted"
 #: GitHub's word, in small letters
 CHANGES_REQUESTED = "changes_requested"
 
@@ -37,11 +36,11 @@ async def changes_requested(occasion: Occasion) -> Heard | None:
         return None
     asked, refused = await _allowed(occasion, opened_by)
     if not asked:
-        return Heard(refused, _nothing, silent=True)
+        return silent(refused)
     event = occasion.event
     assert event.comment is not None, "a review has its own text, though it may be empty"
     review_read = await read_review(occasion.client, event.issue.number, event.comment)
-    said = replace(review_read, answers_in_thread=True, name=TRIGGER)
+    said = replace(review_read, answers_in_thread=True, name=REVIEWED)
     acceptance = replace(occasion.acceptance(), said=said)
 
     def act(session: Session, thread: Thread) -> None:
@@ -86,19 +85,15 @@ def _requests_changes(event: Event) -> bool:
 
 async def _allowed(occasion: Occasion, opened_by: str) -> tuple[list[tuple[str, Role | None]], str]:
     """What the sender may have run by a review, each with the role, and why not where it may not."""
-    usable = (await occasion.configured()).configuration
-    known = usable or occasion.parts.memo.defaults().configuration
-    assert known is not None, "the product's own configuration is valid"
+    broken, usable = (await occasion.configured()).configuration is None, await occasion.usable()
     asked: list[tuple[str, Role | None]] = []
     refused = ""
-    for name in _names(known, opened_by):
-        match await occasion.authorised(known.role_for(name) if usable is not None else Role.WRITE):
+    for name in _names(usable, opened_by):
+        match await occasion.authorised(Role.WRITE if broken else usable.role_for(name)):
             case Allowed(role=role):
                 asked.append((name, role))
             case Denied(reason=reason):
                 refused = reason
-            case Later() as later:
-                raise Postponed(later.not_before, later.reason, trying=True)
     return asked, refused
 
 
@@ -128,7 +123,3 @@ def _opened_by(session: Session, repository_id: int, number: int) -> str | None:
     """The workflow whose run opened the pull request; None where none did."""
     run_id = spoken.opened_by(session, repository_id, number)
     return session.get_one(Run, run_id).workflow if run_id is not None else None
-
-
-def _nothing(_session: Session, _thread: Thread) -> None:
-    """What is silent leaves no rows."""

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from bot.dispatch import admission, configuration, schedules
+from bot.dispatch import admission, schedules
 from bot.dispatch.admission import Refusal
 from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
-from bot.dispatch.bases import Bases
 from bot.dispatch.cause import Cause
 from bot.dispatch.identity import Identity
-from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.occasion import Heard, Occasion, Postponed, silent
 from bot.dispatch.parts import Parts
 from bot.dispatch.roles import AskedRoles
 from bot.dispatch.schedules import Due, Place
-from bot.dispatch.triggers import silent, started
+from bot.dispatch.triggers import started
 from bot.errors import NotFound, Unsure
 from bot.github import RepositoryClient
 from bot.model.event import Event
@@ -46,7 +45,7 @@ async def hear(
     """What a time starts, by the event on its thread; without one where it starts nothing. Raises `Postponed`."""
     due = await schedules.present(parts.store, due)
     client.follow(due.repository)
-    configured = await configuration.current(client, due.repository, parts.memo, Bases(parts.github, identity.serves))
+    configured = await parts.configured(client)
     usable = configured.configuration
     if usable is None:
         return None, silent(f"{NAME}: the configuration cannot be used")

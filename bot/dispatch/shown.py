@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.dispatch.authorise import PATIENCE
 from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
 from bot.model.slot import Slot
@@ -21,7 +20,7 @@ from bot.publish.gate_comment import slot_of
 from bot.publish.marker import shown_digest, strip
 from bot.store import Session, outbox
 from bot.store.gates import Asked
-from bot.store.tables import Delivery, Outbox, Thread
+from bot.store.tables import Outbox, Thread
 from bot.workflows.answers import choices
 
 #: why an answer does not count
@@ -52,11 +51,6 @@ class Shown:
             outbox.restate(session, row)
         for row in self.gone:
             outbox.deleted(session, row)
-
-
-def patient(delivery: Delivery, now: datetime) -> bool:
-    """Whether GitHub is asked again where it does not answer; afterwards whoever answered is told."""
-    return delivery.trying_since is None or now - delivery.trying_since < PATIENCE
 
 
 def places_of(session: Session, asked: Asked) -> list[Place]:

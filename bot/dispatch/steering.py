@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import UserError
 from bot.github import RepositoryClient
@@ -38,11 +39,11 @@ def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
     return found
 
 
-def needed(session: Session, configuration: Configuration, event: Event, named: str | None) -> Role:
+def needed(session: Session, configuration: Configuration, event: Event, command: Command) -> Role:
     """The least role: whoever may run the workflow may steer its run. Of several runs the strictest."""
     thread = threads.find(session, event.repository.id, event.issue.number)
     try:
-        found = meant(session, thread, named) if thread is not None else ()
+        found = meant(session, thread, command.params.get("run")) if thread is not None else ()
     except UserError:
         found = ()
     roles = [configuration.role_for(run.workflow) for run in found]

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.dispatch import shown
 from bot.dispatch.answering import person
-from bot.dispatch.authorise import Allowed, Denied, Later
+from bot.dispatch.authorise import Allowed, Denied, patient
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.errors import Transient, UserError
@@ -76,7 +76,7 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
         present.update(await _others(occasion, found, change))
     except Transient:
         # whatever GitHub keeps to itself, the text is put back, and a tick that cannot be looked at does not count
-        if shown.patient(occasion.delivery, parts.clock.now()):
+        if patient(occasion.delivery.trying_since, parts.clock.now()):
             raise
 
     def act(session: Session, thread: Thread) -> None:
@@ -150,8 +150,6 @@ async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
     usable = (await occasion.configured()).configuration
     needed = usable.bot.trigger_role if usable is not None else Role.WRITE
     match await occasion.authorised(needed):
-        case Later() as later:
-            raise Postponed(later.not_before, later.reason, trying=True)
         case Allowed(role=role):
             return person(occasion.event.sender, role), True
         case Denied(role=role):

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from bot import log
-from bot.dispatch import configuration, schedules
-from bot.dispatch.bases import Bases
+from bot.dispatch import schedules
 from bot.dispatch.parts import Parts
 from bot.dispatch.schedules import Place
 from bot.errors import BotError, Transient
@@ -105,11 +104,9 @@ class Timetable:
         await self._p.store.write(lambda session: rows.drop_installations(session, known))
 
     async def _read(self, place: Place) -> None:
-        identity = await self._p.identities.get()
         client = self._p.github.repository(place.installation_id, place.repository)
-        bases = Bases(self._p.github, identity.serves)
         try:
-            configured = await configuration.current(client, place.repository, self._p.memo, bases)
+            configured = await self._p.configured(client)
         except BotError as error:
             _log.warning("repository_not_read", repository=place.repository.full_name, reason=str(error))
             return

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked
-from bot.dispatch.authorise import Allowed, Denied, Later
-from bot.dispatch.cause import Cause, caused
+from bot.dispatch.authorise import Allowed, Denied
+from bot.dispatch.cause import REVIEWED, Cause, caused
 from bot.dispatch.commands import Command
-from bot.dispatch.occasion import Heard, Occasion, Postponed
+from bot.dispatch.occasion import Heard, Occasion, Postponed, silent
 from bot.dispatch.parts import Parts
-from bot.dispatch.review_loop import TRIGGER, opener
+from bot.dispatch.review_loop import opener
 from bot.dispatch.starting import accept
 from bot.model.role import Role
 from bot.store import Session, dispatches
@@ -28,7 +28,7 @@ async def hear_event(occasion: Occasion) -> Heard | None:
     """
     event = occasion.event
     cause = caused(event)
-    if cause is None or (cause.name == TRIGGER and await opener(occasion) is not None):
+    if cause is None or (cause.name == REVIEWED and await opener(occasion) is not None):
         # reviews of a pull request of ours are a matter of the review loop
         return None
     usable = (await occasion.configured()).configuration
@@ -74,8 +74,6 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
                 allowed.append((name, most if most and role and role.at_least(most) else role))
             case Denied(reason=reason):
                 denied.append(f"{cause.name}: {name} was not started: {reason}")
-            case Later() as later:
-                raise Postponed(later.not_before, later.reason, trying=True)
     if not allowed:
         return silent("; ".join(denied))
     acceptance = occasion.acceptance()
@@ -90,12 +88,3 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
 
     reasons = [f"{cause.name}: {', '.join(name for name, _ in allowed)}", *denied]
     return Heard("; ".join(reasons), act)
-
-
-def silent(reason: str) -> Heard:
-    """Nothing follows; the reason is kept."""
-    return Heard(reason, _nothing, silent=True)
-
-
-def _nothing(_session: Session, _thread: Thread) -> None:
-    """What is silent leaves no rows."""

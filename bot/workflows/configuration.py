@@ -43,6 +43,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 N = TypeVar("N", bound=Node)
 
 
+def configures(path: str) -> bool:
+    """Whether the file of that path in a repository is one of the bot's own."""
+    return path == BOT_FILE or path.startswith(BASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """What a repository says, with the product's own agents where it says nothing. `findings` are warnings."""

@@ -9,7 +9,7 @@ import pytest
 from bot.dispatch.owed import BROKEN
 from bot.model.state import DeliveryState
 from tests.dispatch.happenings import NEWER, SHA, head_is, listening, pull_event
-from tests.dispatch.scene import REPO, SAM, Scene
+from tests.dispatch.scene import ME, REPO, SAM, Scene
 from tests.github.fake import answer
 from tests.rows import ANA
 
@@ -47,6 +47,32 @@ async def test_a_check_that_gets_no_answer(scene: Scene) -> None:
     assert len(await scene.said()) == 1
     assert [one.command for one in await scene.dispatched()] == ["w"]
     assert (await scene.became(guid))[0] is DeliveryState.PLANNED
+
+
+async def test_a_push_that_is_held(scene: Scene) -> None:
+    """GitHub is asked what it changes once, when it is looked at."""
+    scene.configure(BOT_YML)
+    head_is(scene, SHA)
+    scene.server.on("GET", FILES, answer([]))
+    await scene.deliver(pull_event("synchronize"), "pull_request")
+    await scene.settle()
+    assert scene.asked(FILES) == []
+    await scene.pass_time(timedelta(minutes=1))
+    assert [one.command for one in await scene.dispatched()] == ["sync"]
+    assert len(scene.asked(FILES)) == 1
+
+
+@pytest.mark.parametrize("status", [403, 404, 502])
+async def test_our_own_pull_request_whose_check_cannot_be_made(scene: Scene, status: int) -> None:
+    """No delivery has failed for it; why there is no check is kept with it."""
+    scene.server.on("GET", FILES, answer({"message": "no"}, status))
+    guid = await scene.deliver(pull_event("synchronize", ME), "pull_request")
+    await scene.settle()
+    for _ in range(20):
+        await scene.pass_time(timedelta(minutes=1))
+    state, reason = await scene.became(guid)
+    assert state is DeliveryState.IGNORED
+    assert reason.startswith("our own; hear_configuration was left out: ")
 
 
 async def test_what_starts_something_and_is_refused_alone(scene: Scene) -> None:

@@ -299,7 +299,7 @@ def test_what_a_pull_request_tells_those_who_wait(action: str, merged: bool) -> 
         ({"commits": [{"modified": ["README.md"]}]}, False),
         ({"commits": [{"modified": ["README.md"]}, {"removed": [".github/bot/workflows/x.yml"]}]}, True),
         ({"commits": [{"added": [".github/bot/prompts/x.md"]}]}, True),
-        ({"commits": [{"added": ["docs/.github/bot.yml"]}]}, False),
+        ({"commits": [{"added": ["docs/.github/bot.yml", ".github/bottle.md"]}]}, False),
         ({"commits": []}, True),
         ({"forced": True, "commits": [{"modified": ["README.md"]}]}, True),
         ({"commits": [{"modified": ["README.md"]}] * 2048}, True),

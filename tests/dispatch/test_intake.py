@@ -94,6 +94,14 @@ async def test_the_role_counts_not_the_association(scene: Scene) -> None:
     assert await scene.became(guid) == (IGNORED, "meg has the role triage, write is needed")
 
 
+async def test_what_is_refused_beside_what_is_done(scene: Scene) -> None:
+    """The reason is kept, though something else of the same comment is done, or something else is told of it."""
+    scene.configure("version: 1\nworkflows: {deploy: {trigger_role: maintain, steps: [{id: a, run: date}]}}\n")
+    guid = await scene.says(ANA, "@bot help\n\n@bot deploy")
+    assert await scene.became(guid) == (PLANNED, "ana has the role write, maintain is needed")
+    assert (await scene.dispatched(), len(await scene.said())) == ([], 1)
+
+
 # -- order -----------------------------------------------------------------------------------------------------------
 
 

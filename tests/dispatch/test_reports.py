@@ -96,7 +96,7 @@ async def test_a_suggestion_is_a_question(store: Store) -> None:
     """And says how to ask the words as free text."""
     held = await store.write(lambda s: acceptance(s, event(), configured(BOT_YML)))
     text = reports.did_you_mean(Command("default", "helper", {}, "buidl x", suggestion="build"), held)
-    assert "Did you mean `@bot build`? Nothing was started." in text
+    assert "Did you mean `@bot build`? Nothing was started for it." in text
 
 
 async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:

@@ -203,6 +203,15 @@ async def test_builtins_act_beside_it(scene: Scene) -> None:
     assert sorted(await scene.said("reaction")) == ["+1", "eyes"]
 
 
+async def test_a_mistyped_command_beside_it(scene: Scene) -> None:
+    """It is asked about, and the changes are requested all the same."""
+    await start(scene, BOT_YML, remark_json(801, "Use `or`."))
+    await reviews(scene, "@bot statsu")
+    (made,) = await scene.dispatched()
+    assert made.trigger["name"] == "review_submitted"
+    assert "Did you mean `@bot status`?" in (await scene.said())[0]
+
+
 async def test_a_mention_that_may_not_be_is_no_request(scene: Scene) -> None:
     """Whoever names a workflow in passing that is not for them has requested changes like anybody else."""
     await start(scene, GUARDED, remark_json(801, "Use `or`."))

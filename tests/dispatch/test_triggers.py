@@ -117,6 +117,14 @@ async def test_several_in_the_order_of_the_file(scene: Scene) -> None:
     assert len({one.ordinal for one in made}) == 3
 
 
+async def test_a_mistyped_command_is_no_request(scene: Scene) -> None:
+    """It is asked about; the event starts what it starts, though free text would have gone there."""
+    scene.configure(listening("ape: {on: {opened: true}}", head="default: ape\n"))
+    await told(scene, "issues", issue_event("opened", body="@bot statsu"))
+    assert [(one.command, one.trigger["name"]) for one in await scene.dispatched()] == [("ape", "opened")]
+    assert "Did you mean `@bot status`?" in (await scene.said())[0]
+
+
 async def test_a_mention_that_may_not_start_it_is_no_request(scene: Scene) -> None:
     """The event of the same text starts what it may."""
     scene.configure(listening("ape: {on: {opened: true}, trigger_role: read}", "mule: {trigger_role: maintain}"))
