@@ -9,7 +9,7 @@ from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
 from bot.github import RepositoryClient
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.slot import Slot
 from bot.model.state import RunState
 from bot.publish import Footer, cancelled_body, inline_code, put_away, run_footer, say_gate
@@ -47,7 +47,7 @@ def _may(session: Session, run: Run, asked: Asked, acceptance: Acceptance) -> bo
     if usable is None or asked.role is None or first.actor_id == acceptance.event.sender.id:
         return True
     roles = [usable.role_for(run.workflow), usable.bot.trigger_role, *([Role.WRITE] if first.trial else [])]
-    return all(asked.role.at_least(role) for role in roles)
+    return asked.role.at_least(strictest(*roles))
 
 
 def _parted(

@@ -15,7 +15,7 @@ from bot.dispatch.configuration import Configured
 from bot.dispatch.occasion import Occasion
 from bot.dispatch.parts import Parts
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
@@ -125,5 +125,5 @@ def _needed(configured: Configured, command: Command) -> Role:
         return Role.WRITE
     if command.kind == "builtin":
         least, own = configured.configuration.bot.trigger_role, _ROLES[command.name]
-        return least if own is None or least.at_least(own) else own
+        return least if own is None else strictest(least, own)
     return configured.configuration.role_for(command.name)

@@ -9,7 +9,7 @@ from bot.dispatch.replies import Prepare, Replies
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.state import RunState
 from bot.publish import note_body
 from bot.store import Session, dispatches, threads
@@ -46,10 +46,7 @@ def needed(session: Session, configuration: Configuration, event: Event, named: 
     except UserError:
         found = ()
     roles = [configuration.role_for(run.workflow) for run in found]
-    strictest = roles[0] if roles else configuration.bot.trigger_role
-    for role in roles[1:]:
-        strictest = role if role.at_least(strictest) else strictest
-    return strictest
+    return strictest(*roles) if roles else configuration.bot.trigger_role
 
 
 async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:

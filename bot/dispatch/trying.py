@@ -15,7 +15,7 @@ from bot.dispatch.replies import Prepare, Replies
 from bot.dispatch.starting import Tried, start, wanted_of
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.trial import Trial
 from bot.publish import inline_code
 from bot.store import Session
@@ -84,10 +84,7 @@ def _command(text: str, theirs: Configuration, branch: str) -> Command:
 
 def _needed(usable: Configuration, name: str) -> Role:
     """What the default branch asks of whoever may run this, `write` at least."""
-    role = usable.role_for(name)
-    least = usable.bot.trigger_role
-    strictest = role if role.at_least(least) else least
-    return strictest if strictest.at_least(Role.WRITE) else Role.WRITE
+    return strictest(usable.role_for(name), usable.bot.trigger_role, Role.WRITE)
 
 
 def _trial(usable: Configuration, branch: str, commit: str, name: str, role: Role) -> Trial:
