@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.roles import to_start
 from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role, strictest
@@ -43,11 +44,10 @@ def _may(session: Session, run: Run, asked: Asked, acceptance: Acceptance) -> bo
     Another bot was admitted by its id and has no role. While the file is broken `write` is enough.
     """
     usable = acceptance.configured.configuration if acceptance.configured is not None else None
-    first = dispatches.get(session, run.dispatch_id)
-    if usable is None or asked.role is None or first.actor_id == acceptance.event.sender.id:
+    own = dispatches.get(session, run.dispatch_id).actor_id == acceptance.event.sender.id
+    if usable is None or asked.role is None or own:
         return True
-    roles = [usable.role_for(run.workflow), usable.bot.trigger_role, *([Role.WRITE] if first.trial else [])]
-    return asked.role.at_least(strictest(*roles))
+    return asked.role.at_least(strictest(to_start(session, usable, run), usable.bot.trigger_role))
 
 
 def _parted(

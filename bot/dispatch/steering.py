@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.roles import to_start
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.event import Event
@@ -39,13 +40,13 @@ def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
 
 
 def needed(session: Session, configuration: Configuration, event: Event, named: str | None) -> Role:
-    """The least role: whoever may run the workflow may steer its run. Of several runs the strictest."""
+    """The least role: whoever may start it may steer it. Of several runs the strictest."""
     thread = threads.find(session, event.repository.id, event.issue.number)
     try:
         found = meant(session, thread, named) if thread is not None else ()
     except UserError:
         found = ()
-    roles = [configuration.role_for(run.workflow) for run in found]
+    roles = [to_start(session, configuration, run) for run in found]
     return strictest(*roles) if roles else configuration.bot.trigger_role
 
 
@@ -53,7 +54,7 @@ async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client
     def act(session: Session, thread: Thread) -> None:
         try:
             found = meant(session, thread, asked.command.params.get("run"))
-            _may(found, asked, acceptance)
+            _may(session, found, asked, acceptance)
         except UserError as error:
             react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
@@ -67,12 +68,12 @@ async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client
     return act
 
 
-def _may(found: Sequence[Run], asked: Asked, acceptance: Acceptance) -> None:
+def _may(session: Session, found: Sequence[Run], asked: Asked, acceptance: Acceptance) -> None:
     """Raises `UserError` where the role that was asked for is not enough: another run began since."""
     usable = acceptance.configured.configuration if acceptance.configured is not None else None
     if usable is None or asked.role is None:
         return
-    if not all(asked.role.at_least(usable.role_for(run.workflow)) for run in found):
+    if not all(asked.role.at_least(to_start(session, usable, run)) for run in found):
         raise UserError("steer_refused", "another run has begun meanwhile", "Name the run that you mean.")
 
 
