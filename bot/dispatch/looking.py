@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,11 +17,19 @@ from bot.dispatch.occasion import Occasion
 from bot.dispatch.parts import Parts
 from bot.model.event import Event
 from bot.model.role import Role, strictest
+from bot.store import Session
+from bot.workflows import Configuration
 
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: the least role of each built-in, where it names one
 _ROLES = {each.name: each.role for each in BUILTINS}
+#: those whose least role depends on the runs that they are about
+_BY_RUN: Mapping[str, Callable[[Session, Configuration, Event, Command], Role]] = {
+    "cancel": halts.needed,
+    "retry": retries.needed,
+    "steer": steering.needed,
+}
 #: the built-ins that start runs
 _STARTING = frozenset({"retry", "try"})
 
@@ -108,22 +117,13 @@ class Looking:
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; that for a retry, or for steering a run, is the one for the run's workflow."""
-        usable, named = configured.configuration, command.params.get("run")
-        if command.kind == "builtin" and command.name == "retry" and usable is not None:
-            return await retries.needed(self._p.store, usable, event, command)
-        if command.kind == "builtin" and command.name == "steer" and usable is not None:
-            return await self._p.store.read(lambda session: steering.needed(session, usable, event, named))
-        if command.kind == "builtin" and command.name == "cancel" and usable is not None:
-            return await self._p.store.read(lambda session: halts.needed(session, usable, event, command))
-        return _needed(configured, command)
-
-
-def _needed(configured: Configured, command: Command) -> Role:
-    """The least role for a command; where the configuration is broken, `write`."""
-    if configured.configuration is None:
-        return Role.WRITE
-    if command.kind == "builtin":
-        least, own = configured.configuration.bot.trigger_role, _ROLES[command.name]
+        """The least role for a command; where the configuration is broken, `write`."""
+        usable = configured.configuration
+        if usable is None:
+            return Role.WRITE
+        if command.kind != "builtin":
+            return usable.role_for(command.name)
+        if (by_run := _BY_RUN.get(command.name)) is not None:
+            return await self._p.store.read(lambda session: by_run(session, usable, event, command))
+        least, own = usable.bot.trigger_role, _ROLES[command.name]
         return least if own is None else strictest(least, own)
-    return configured.configuration.role_for(command.name)

@@ -16,7 +16,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.publish import inline_code
-from bot.store import Session, Store, dispatches, runs, threads
+from bot.store import Session, dispatches, runs, threads
 from bot.store.tables import Dispatch, Run, Snapshot, Thread
 from bot.workflows import Configuration, Workflow
 from bot.workflows.template import as_text
@@ -31,9 +31,9 @@ class _Meant:
     snapshot: Snapshot
 
 
-async def needed(store: Store, configuration: Configuration, event: Event, command: Command) -> Role:
+def needed(session: Session, configuration: Configuration, event: Event, command: Command) -> Role:
     """The least role for a retry: that of the run's workflow; `trigger_role` where no run is meant."""
-    found = await store.read(lambda session: _found(session, event, command))
+    found = _found(session, event, command)
     return configuration.role_for(found.run.workflow) if isinstance(found, _Meant) else configuration.bot.trigger_role
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
 from bot.dispatch.roles import to_start
 from bot.errors import UserError
@@ -18,13 +19,13 @@ from bot.store.tables import Run, Steer, Thread
 from bot.workflows import Configuration
 
 
-def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
+def meant(session: Session, thread: Thread, command: Command) -> Sequence[Run]:
     """The runs that are told something: the named one, else those that run now, else the only one that is under way.
 
     Raises `UserError` where there is none, or where nobody can tell which of several is meant.
     """
     found = dispatches.open_of_thread(session, thread.id)
-    if named is not None:
+    if (named := command.params.get("run")) is not None:
         if one := [run for run in found if named == f"r{run.number}"]:
             return one
         raise UserError("steer_none", f"there is no {named} under way here")
@@ -39,11 +40,11 @@ def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
     return found
 
 
-def needed(session: Session, configuration: Configuration, event: Event, named: str | None) -> Role:
+def needed(session: Session, configuration: Configuration, event: Event, command: Command) -> Role:
     """The least role: whoever may start it may steer it. Of several runs the strictest."""
     thread = threads.find(session, event.repository.id, event.issue.number)
     try:
-        found = meant(session, thread, named) if thread is not None else ()
+        found = meant(session, thread, command) if thread is not None else ()
     except UserError:
         found = ()
     roles = [to_start(session, configuration, run) for run in found]
@@ -53,7 +54,7 @@ def needed(session: Session, configuration: Configuration, event: Event, named: 
 async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
         try:
-            found = meant(session, thread, asked.command.params.get("run"))
+            found = meant(session, thread, asked.command)
             _may(session, found, asked, acceptance)
         except UserError as error:
             react(session, thread, acceptance, asked, "confused", replies.speaker)
