@@ -10,6 +10,7 @@ from typing import Any
 from bot.dispatch import shown
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.authorise import Allowed, Denied
+from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, key_values
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Occasion
@@ -28,7 +29,7 @@ from bot.workflows.answers import Person, barred, choices, spoken
 from bot.workflows.gate_steps import APPROVE
 
 #: the built-ins that answer
-NAMES = frozenset({"approve", "reject", "answer"})
+NAMES = frozenset(each.name for each in BUILTINS if each.answers)
 #: what of a gate's options is listed
 _LISTED = 10
 #: characters of a word that an example repeats
@@ -40,9 +41,12 @@ LATELY = timedelta(days=1)
 async def asked_lately(occasion: Occasion) -> bool:
     """Whether people are asked something in the thread of an event, or were within the last day."""
     event, since = occasion.event, occasion.parts.clock.now() - LATELY
-    return await occasion.parts.store.read(
-        lambda session: gates.asked_since(session, event.repository.id, event.issue.number, since)
-    )
+
+    def work(session: Session) -> bool:
+        thread = threads.find(session, event.repository.id, event.issue.number)
+        return thread is not None and gates.asked_since(session, thread.id, since)
+
+    return await occasion.parts.store.read(work)
 
 
 async def admitted(occasion: Occasion, verdict: Denied) -> Allowed | Denied:
