@@ -88,10 +88,9 @@ async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, clien
         try:
             void = _answer(replies, session, thread, asked, acceptance, head, present)
         except UserError as error:
-            react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
             said = note_body(f"{error.message[:1].upper()}{error.message[1:]}.{hint}")
-            replies.say(session, thread, asked, acceptance, said)
+            replies.not_done(session, thread, asked, acceptance, said)
         else:
             react(session, thread, acceptance, asked, "confused" if void else "+1", replies.speaker)
 

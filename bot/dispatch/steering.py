@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
 from bot.dispatch.roles import to_start
@@ -57,14 +57,13 @@ async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client
             found = meant(session, thread, asked.command)
             _may(session, found, asked, acceptance)
         except UserError as error:
-            react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
             told = note_body(f"{error.message[:1].upper()}{error.message[1:]}, so nobody was told.{hint}")
-            replies.say(session, thread, asked, acceptance, told)
+            replies.not_done(session, thread, asked, acceptance, told)
             return
         for run in found:
             session.add(_row(run, asked, acceptance))
-        react(session, thread, acceptance, asked, "+1", replies.speaker)
+        replies.done(session, thread, asked, acceptance)
 
     return act
 
