@@ -86,16 +86,16 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
 
 
 async def _head(occasion: Occasion, found: Standing, change: Change) -> str | None:
-    gate = found.asked.gate if found.asked is not None else None
-    if gate is None or gate.head_sha is None or gate.state is not GateState.OPEN or len(change.ticks) != 1:
+    asked = found.answerable
+    if asked is None or asked.gate.head_sha is None or len(change.ticks) != 1:
         return None
     return await head_of(occasion.client, occasion.event.issue.number)
 
 
 async def _others(occasion: Occasion, found: Standing, change: Change) -> shown.Present:
     """What stands in the other parts of the comment: they are asked as much as the one that has the box."""
-    asked = found.asked
-    if asked is None or not found.current or asked.gate.state is not GateState.OPEN or len(change.ticks) != 1:
+    asked = found.answerable
+    if asked is None or len(change.ticks) != 1:
         return {}
     places = await occasion.parts.store.read(lambda session: shown.places_of(session, asked))
     return await shown.read(occasion.client, [place for place in places if place[0] != found.row.posted_id])
@@ -162,8 +162,7 @@ def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
     """A comment that still asks is said again."""
     parts, comment = occasion.parts, occasion.event.comment
     assert comment is not None
-    asked = found.asked
-    if asked is None or not found.current or asked.gate.state is not GateState.OPEN:
+    if found.answerable is None:
         return None
     if found.row.state is OutboxState.SENDING:
         now = parts.clock.now()
@@ -174,12 +173,12 @@ def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
         if again is None:
             return
         outbox.deleted(session, again.row)
-        if (gate := again.asked) is not None and again.current and gate.gate.state is GateState.OPEN:
+        if (asked := again.answerable) is not None:
             by = inline_code(occasion.event.sender.login)
-            gate.gate.note = f"{by} had deleted this question; it is asked here again"
-            session.add(gate.gate)
+            asked.gate.note = f"{by} had deleted this question; it is asked here again"
+            session.add(asked.gate)
             session.flush()
-            say_gate(session, parts.speaker, gate)
+            say_gate(session, parts.speaker, asked)
 
     return Heard("a comment of ours that asks was deleted", act)
 
