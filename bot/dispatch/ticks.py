@@ -125,24 +125,18 @@ def _change(event: Event, marker: Marker, found: Standing) -> Change:
 
 
 def _ours(event: Event, marker: Marker, found: Standing, text: str) -> bool:
-    """Whether a text, its boxes aside, is one that we said there, now or before.
-
-    Whoever sees an older text of ours and ticks a box of it sends that text back: its marker tells that it was ours.
-    """
+    """Whether a text, its boxes aside, is one that we said there, now or before."""
     plain = plainly(text, len(found.places))
-    if shown_digest(strip(plain)) == shown_digest(found.row.body):
-        return True
-    mark = marker.find(plain, repository_id=event.repository.id, thread=event.issue.number)
-    return mark is not None and mark.intact and str(mark.slot) == found.row.slot
+    return shown.ours(marker, found.row, plain, repository_id=event.repository.id, number=event.issue.number)
 
 
 def _same(found: Standing, text: str) -> bool:
-    """Whether a text of ours asks the same about the same commit: the last line of its last part says both."""
+    """Whether a text of ours asks the same about the same commit."""
     if found.asked is None:
         return True
     bound = bound_to(found.asked.gate.digest, found.asked.gate.head_sha)
     # a part without that line says nothing about it: the one that has it is read besides
-    return bound not in found.row.body.rpartition("\n")[2] or bound in strip(text).rpartition("\n")[2]
+    return not shown.says(found.row.body, bound) or shown.says(text, bound)
 
 
 async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
