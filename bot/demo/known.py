@@ -9,16 +9,15 @@ from urllib.parse import unquote
 
 from bot.demo.records import Comment, Issue
 from bot.dispatch.builtins import BUILTINS
-from bot.model.state import GateState, RunState
+from bot.model.state import GateState
 from bot.publish.gate_comment import slot_of
-from bot.store import Session, gates, runs, threads
+from bot.store import Session, dispatches, gates, threads
 from bot.store.gates import Asked
 from bot.store.tables import Thread
 
 _SLOT = re.compile(r"^<!-- threadsmith slot=(\S+) digest=", re.MULTILINE)
-#: how many of the newest questions and runs are looked through: a demo has few
+#: how many of a thread's newest questions are looked through: a demo has few
 _NEWEST = 200
-_UNDER_WAY = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.WAITING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def known(session: Session, issue: Issue) -> Known:
     thread = threads.find(session, issue.repository.id, issue.number)
     if thread is None:
         return Known()
-    asked = [each for each in gates.listed(session, None, limit=_NEWEST) if each.thread.id == thread.id]
+    asked = gates.newest(session, thread.id, _NEWEST)
     by_slot = {slot: gate for each in asked for slot, gate in _comments(session, each)}
     found = {row.id: gate for row in issue.comments if (gate := by_slot.get(_filled(row))) is not None}
     pins = {row.comment_id: row.pinned_by for row in threads.pins(session, thread.id) if not row.native}
@@ -83,7 +82,6 @@ def _filled(comment: Comment) -> str:
 
 def _offers(session: Session, thread: Thread, waits: bool) -> tuple[str, ...]:
     """Commands that do something now, of those that there are."""
-    rows = runs.recent(session, _NEWEST)
-    at_work = any(run.state in _UNDER_WAY for run, _, where in rows if where.id == thread.id)
+    at_work = bool(dispatches.open_of_thread(session, thread.id))
     apply = {"approve": waits, "stop": at_work and not thread.paused, "resume": thread.paused}
     return tuple(each.name for each in BUILTINS if apply.get(each.name))

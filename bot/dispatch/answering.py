@@ -10,6 +10,7 @@ from typing import Any
 from bot.dispatch import shown
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.authorise import Allowed, Denied, patient
+from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, key_values
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Occasion
@@ -28,7 +29,7 @@ from bot.workflows.answers import Person, barred, choices, spoken
 from bot.workflows.gate_steps import APPROVE
 
 #: the built-ins that answer
-NAMES = frozenset({"approve", "reject", "answer"})
+NAMES = frozenset(each.name for each in BUILTINS if each.answers)
 #: what of a gate's options is listed
 _LISTED = 10
 #: characters of a word that an example repeats
@@ -40,9 +41,12 @@ LATELY = timedelta(days=1)
 async def asked_lately(occasion: Occasion) -> bool:
     """Whether people are asked something in the thread of an event, or were within the last day."""
     event, since = occasion.event, occasion.parts.clock.now() - LATELY
-    return await occasion.parts.store.read(
-        lambda session: gates.asked_since(session, event.repository.id, event.issue.number, since)
-    )
+
+    def work(session: Session) -> bool:
+        thread = threads.find(session, event.repository.id, event.issue.number)
+        return thread is not None and gates.asked_since(session, thread.id, since)
+
+    return await occasion.parts.store.read(work)
 
 
 async def admitted(occasion: Occasion, verdict: Denied) -> Allowed | Denied:
@@ -84,10 +88,9 @@ async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, clien
         try:
             void = _answer(replies, session, thread, asked, acceptance, head, present)
         except UserError as error:
-            react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
             said = note_body(f"{error.message[:1].upper()}{error.message[1:]}.{hint}")
-            replies.say(session, thread, asked, acceptance, said)
+            replies.not_done(session, thread, asked, acceptance, said)
         else:
             react(session, thread, acceptance, asked, "confused" if void else "+1", replies.speaker)
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.errors import Forbidden, NotFound, Transient
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.thread import Account, Repository
 
 #: How long an answer that did not come is asked for again, counted from the first time that it did not.
@@ -112,7 +112,7 @@ def without_role(sender: Account, rules: Rules) -> Allowed | Denied | None:
 def by_role(sender: Account, role: Role, needed: Role) -> Allowed | Denied:
     """What a person's role says."""
     # a public repository gives everybody `read`; `none` would let in whoever has no access at all
-    least = needed if needed.at_least(Role.READ) else Role.READ
+    least = strictest(needed, Role.READ)
     if role.at_least(least):
         return Allowed(role)
     return Denied(f"{sender.login} has the role {role}, {least} is needed", role)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from bot.dispatch.caps import rest
 from bot.dispatch.cause import Cause
-from bot.dispatch.configuration import Configured
 from bot.dispatch.identity import Identity
-from bot.dispatch.intended import DEPTH_MAX
+from bot.dispatch.intended import DEPTH_MAX, actor_of
 from bot.dispatch.occasion import Heard, Occasion, silent
 from bot.dispatch.parts import Parts
 from bot.dispatch.triggers import SUPERSEDED, hold, listening, started
@@ -18,7 +17,6 @@ from bot.github import RepositoryClient
 from bot.model.event import Event, PullState, Signal
 from bot.model.pull import PullRequest
 from bot.model.slot import Slot
-from bot.model.thread import Account
 from bot.publish import note_body
 from bot.store import Session, dispatches, outbox
 from bot.store.tables import Delivery, Dispatch, Thread
@@ -54,7 +52,7 @@ async def hear(
             continue
         event = await _event(signal, client, pull, concluded)
         occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
-        found.append((event, await _started(occasion, pull, names, configured)))
+        found.append((event, await _started(occasion, pull, names)))
     return found
 
 
@@ -81,7 +79,7 @@ async def _event(signal: Signal, client: RepositoryClient, pull: PullRequest, co
     )
 
 
-async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...], configured: Configured) -> Heard:
+async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...]) -> Heard:
     """The dispatches, each workflow once a commit; of our own commits in the name of whoever asked for the push."""
     event, parts, repository = occasion.event, occasion.parts, occasion.event.repository.id
     branch = None if pull.from_fork else pull.head
@@ -98,8 +96,9 @@ async def _started(occasion: Occasion, pull: PullRequest, names: tuple[str, ...]
         if first is None:
             return silent(f"{NAME}: no run is known to have pushed this commit, so nobody asked for it")
         depth = min(first.depth + 1, DEPTH_MAX)
-        event = replace(event, sender=_actor(first))
-        occasion = Occasion(parts, occasion.delivery, event, occasion.identity, occasion.client, configured=configured)
+        event = replace(event, sender=actor_of(first))
+        known = occasion.known
+        occasion = Occasion(parts, occasion.delivery, event, occasion.identity, occasion.client, configured=known)
     told = [one for one in before if _tells(one, pull)]
     fresh = [name for name in names if name not in {one.command for one in told}]
     if not fresh:
@@ -116,11 +115,6 @@ def _tells(dispatch: Dispatch, pull: PullRequest) -> bool:
     """Whether it was made for the checks of this head, on this pull request."""
     about = (dispatch.trigger.get("name"), dispatch.trigger.get("sha"), dispatch.issue.get("number"))
     return about == (NAME, pull.head_sha, pull.number)
-
-
-def _actor(dispatch: Dispatch) -> Account:
-    """Whoever is at the root of a dispatch; another bot has no role."""
-    return Account(dispatch.actor_id, dispatch.actor, "User" if dispatch.actor_role else "Bot")
 
 
 def _in_a_row(before: list[Dispatch]) -> list[str]:

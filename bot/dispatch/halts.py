@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
 from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.roles import to_start
 from bot.github import RepositoryClient
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.slot import Slot
 from bot.model.state import RunState
 from bot.publish import Footer, cancelled_body, inline_code, put_away, run_footer, say_gate
@@ -43,11 +44,10 @@ def _may(session: Session, run: Run, asked: Asked, acceptance: Acceptance) -> bo
     Another bot was admitted by its id and has no role. While the file is broken `write` is enough.
     """
     usable = acceptance.configured.configuration if acceptance.configured is not None else None
-    first = dispatches.get(session, run.dispatch_id)
-    if usable is None or asked.role is None or first.actor_id == acceptance.event.sender.id:
+    own = dispatches.get(session, run.dispatch_id).actor_id == acceptance.event.sender.id
+    if usable is None or asked.role is None or own:
         return True
-    roles = [usable.role_for(run.workflow), usable.bot.trigger_role, *([Role.WRITE] if first.trial else [])]
-    return all(asked.role.at_least(role) for role in roles)
+    return asked.role.at_least(strictest(to_start(session, usable, run), usable.bot.trigger_role))
 
 
 def _parted(
@@ -76,12 +76,11 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
             replies.not_done(session, thread, asked, acceptance, text)
             return
         ends, stays = _parted(session, found, asked, acceptance)
-        _end(replies, session, thread, ends, acceptance)
+        _end(replies, session, thread, ends, acceptance, told=False)
         if ends:
             replies.done(session, thread, asked, acceptance)
         if stays:
-            react(session, thread, acceptance, asked, "confused", replies.speaker)
-            replies.say(session, thread, asked, acceptance, _left(stays))
+            replies.not_done(session, thread, asked, acceptance, _left(stays))
 
     return act
 
@@ -104,10 +103,7 @@ async def _stop(replies: Replies, asked: Asked, acceptance: Acceptance, _client:
             session.add(thread)
             text = f"Stopped: nothing is started in this thread any more; {resume}."
         lines = [_stopped(session, run, acceptance) for run in ends]
-        for run in ends:
-            if dispatches.cancel(session, run, acceptance.event.sender.login, acceptance.now, told=True):
-                _take_back(replies, session, run)
-                put_away(session, run.id, acceptance.now)
+        _end(replies, session, thread, ends, acceptance, told=True)
         if not stays:
             replies.done(session, thread, asked, acceptance)
         body = "\n\n".join(filter(None, [text, "\n".join(lines)]))
@@ -164,13 +160,16 @@ def _to_tell(session: Session, found: Sequence[Run], acceptance: Acceptance) -> 
     return [dispatches.get(session, run.dispatch_id).actor for run in found]
 
 
-def _end(replies: Replies, session: Session, thread: Thread, found: Sequence[Run], acceptance: Acceptance) -> None:
-    """Cancel runs; what a worker holds says so itself when its processes are gone."""
+def _end(
+    replies: Replies, session: Session, thread: Thread, found: Sequence[Run], acceptance: Acceptance, *, told: bool
+) -> None:
+    """Cancel runs; what a worker holds says so itself when its processes are gone. `told`: one comment tells of all."""
     by = acceptance.event.sender.login
     for run in found:
-        if dispatches.cancel(session, run, by, acceptance.now):
+        if dispatches.cancel(session, run, by, acceptance.now, told=told):
             _take_back(replies, session, run)
-            _tell_cancelled(replies, session, thread, run, by)
+            if not told:
+                _tell_cancelled(replies, session, thread, run, by)
             put_away(session, run.id, acceptance.now)
 
 

@@ -18,12 +18,11 @@ from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.dispatch.caps import capped, rest
 from bot.dispatch.parts import Parts
 from bot.dispatch.pinning import comment_of
-from bot.dispatch.pins import say_index
+from bot.dispatch.pins import pin, say_index
 from bot.dispatch.roles import AskedRoles
 from bot.dispatch.starting import issue_values
 from bot.errors import Transient, UserError
 from bot.github import RepositoryClient
-from bot.model.codec import comment_to_json
 from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
@@ -31,8 +30,8 @@ from bot.model.thread import Account, Comment, Repository
 from bot.publish import Performer, Undone, note_body
 from bot.publish.body import inline_code
 from bot.publish.performer import Act, Made
-from bot.store import Session, dispatches, outbox, runs, snapshots, threads
-from bot.store.tables import Dispatch, Run, Thread
+from bot.store import Session, dispatches, outbox, snapshots, threads
+from bot.store.tables import Dispatch, Run, Snapshot, Thread
 from bot.workflows import Configuration
 
 #: how many dispatches may follow from one that a person made
@@ -84,22 +83,10 @@ class ThreadIntents:
         return Made({"comment_id": comment_id, "changed": await publish.write(self._p.store, work)})
 
     def _pinned(self, session: Session, thread: Thread, comment: Comment, asking: _Asking) -> bool:
-        """Pin it in the name of whoever asked, and show it; False if it is pinned already."""
-        now, dispatch = self._p.clock.now(), asking.dispatch
-        threads.remember(session, thread.id, comment, now)
-        fresh = threads.pin(
-            session,
-            thread.id,
-            comment.id,
-            comment_to_json(comment),
-            by_id=dispatch.actor_id,
-            by=dispatch.actor,
-            role=dispatch.actor_role or None,
-            when=now,
-        )
-        if fresh:
-            say_index(session, thread, self._p.speaker, self._handle(session, asking))
-        return fresh
+        """Pin it in the name of whoever asked; False if it is pinned already."""
+        first, handle = asking.dispatch, self._handle(session, asking)
+        by, role = actor_of(first), first.actor_role
+        return pin(session, thread, comment, by, role, self._p.speaker, handle, self._p.clock.now())
 
     async def _unpin(self, act: Act) -> Made:
         comment_id = int(act.payload["comment_id"])
@@ -114,7 +101,7 @@ class ThreadIntents:
 
     def _handle(self, session: Session, asking: _Asking) -> str:
         """How people call the bot, as the run's own configuration says."""
-        snapshot = runs.rows(session, asking.run.id).snapshot
+        snapshot = session.get_one(Snapshot, asking.run.snapshot_id)
         usable = self._p.memo.check(snapshot.repository_id, snapshot.commit, snapshot.files).configuration
         return usable.bot.handle(self._p.identities.handle) if usable else self._p.identities.handle
 
@@ -147,9 +134,10 @@ class ThreadIntents:
             if (made := _made(session, act)) is not None:
                 return made
             now = self._p.clock.now()
-            actor = Account(parent.actor_id, parent.actor)
             thread, handle = session.get_one(Thread, act.thread.id), self._handle(session, asking)
-            refused = admission.refusal(session, thread, actor, usable.bot.limits, self._p.ceilings, handle, now)
+            refused = admission.refusal(
+                session, thread, actor_of(parent), usable.bot.limits, self._p.ceilings, handle, now
+            )
             if refused is not None:
                 return refused
             snapshot = snapshots.keep(session, repository.id, configured.version, configured.files, now)
@@ -191,13 +179,10 @@ class ThreadIntents:
         self, act: Act, asking: _Asking, usable: Configuration, repository: Repository, client: RepositoryClient
     ) -> Role | None:
         """The role, now, of whoever is at the root of the chain; None for another bot. Raises Undone or Transient."""
-        parent = asking.dispatch
-        # another bot was admitted by its id and has no role
-        actor = Account(parent.actor_id, parent.actor, "User" if parent.actor_role else "Bot")
         identity = await self._p.identities.get()
         needed = usable.role_for(str(act.payload["workflow"]))
         rules = Rules(needed, identity.login, allow_bots=usable.bot.allow_bots)
-        now = self._p.clock.now()
+        actor, now = actor_of(asking.dispatch), self._p.clock.now()
         match await authorise(AskedRoles(client), repository, actor, rules, since=act.row.created_at, now=now):
             case Denied(reason=reason):
                 raise await self._refused(act, asking, reason, "role")
@@ -267,6 +252,11 @@ class ThreadIntents:
 
     def _client(self, thread: Thread) -> RepositoryClient:
         return self._p.github.repository(thread.installation_id, self._repository_of(thread))
+
+
+def actor_of(dispatch: Dispatch) -> Account:
+    """Whoever asked for a dispatch, at the root of its chain. Another bot was admitted by its id and has no role."""
+    return Account(dispatch.actor_id, dispatch.actor, "User" if dispatch.actor_role else "Bot")
 
 
 def _asking(session: Session, act: Act) -> _Asking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,14 +16,20 @@ from bot.dispatch.configuration import Configured
 from bot.dispatch.occasion import Occasion
 from bot.dispatch.parts import Parts
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
+from bot.store import Session
+from bot.workflows import Configuration
 
 #: characters from which mentions are looked for in a thread, so that the event loop goes on
 THREAD_FROM = 2048
 #: the least role of each built-in, where it names one
 _ROLES = {each.name: each.role for each in BUILTINS}
-#: what the least role is of those that go by the run that is meant
-_BY_RUN = {"retry": retries.needed, "steer": steering.needed, "cancel": halts.needed}
+#: those whose least role depends on the runs that they are about
+_BY_RUN: Mapping[str, Callable[[Session, Configuration, Event, Command], Role]] = {
+    "cancel": halts.needed,
+    "retry": retries.needed,
+    "steer": steering.needed,
+}
 #: the built-ins that start runs
 _STARTING = frozenset({"retry", "try"})
 
@@ -103,18 +110,13 @@ class Looking:
         return looked
 
     async def _needed(self, event: Event, configured: Configured, command: Command) -> Role:
-        """The least role for a command; some of the built-ins go by the run that is meant."""
-        usable, by_run = configured.configuration, _BY_RUN.get(command.name)
-        if usable is None or by_run is None or command.kind != "builtin":
-            return _needed(configured, command)
-        return await self._p.store.read(lambda session: by_run(session, usable, event, command))
-
-
-def _needed(configured: Configured, command: Command) -> Role:
-    """The least role for a command; where the configuration is broken, `write`."""
-    if configured.configuration is None:
-        return Role.WRITE
-    if command.kind == "builtin":
-        least, own = configured.configuration.bot.trigger_role, _ROLES[command.name]
-        return least if own is None or least.at_least(own) else own
-    return configured.configuration.role_for(command.name)
+        """The least role for a command; where the configuration is broken, `write`."""
+        usable = configured.configuration
+        if usable is None:
+            return Role.WRITE
+        if command.kind != "builtin":
+            return usable.role_for(command.name)
+        if (by_run := _BY_RUN.get(command.name)) is not None:
+            return await self._p.store.read(lambda session: by_run(session, usable, event, command))
+        least, own = usable.bot.trigger_role, _ROLES[command.name]
+        return least if own is None else strictest(least, own)

@@ -67,11 +67,12 @@ class Occasion:
         client: RepositoryClient,
         *,
         configured: Configured | None = None,
+        roles: AskedRoles | None = None,
     ) -> None:
         self.parts, self.delivery, self.event = parts, delivery, event
         self.identity, self.client = identity, client
         self._configured = configured
-        self._roles = AskedRoles(client)
+        self._roles = roles or AskedRoles(client)
         #: what its mentions ask for and the sender may, once that is known
         self.asked: tuple[Asked, ...] = ()
 

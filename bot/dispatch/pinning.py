@@ -12,11 +12,10 @@ from bot.context.reviews import read_tail
 from bot.context.snapshot import Ref, order, ref
 from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.commands import Command
-from bot.dispatch.pins import listing, own_pins, say_index
+from bot.dispatch.pins import listing, own_pins, pin, say_index
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
-from bot.model.codec import comment_to_json
 from bot.model.thread import Comment
 from bot.publish import Speaker
 from bot.store import Session, spoken, threads
@@ -139,27 +138,6 @@ def _precedes(comment: Comment, asking: Comment) -> bool:
     )
 
 
-def pin(
-    session: Session, thread: Thread, comment: Comment, asked: Asked, acceptance: Acceptance, speaker: Speaker
-) -> bool:
-    """Pin it and bring the index up to date; False if it is pinned already."""
-    sender = acceptance.event.sender
-    threads.remember(session, thread.id, comment, acceptance.now)
-    fresh = threads.pin(
-        session,
-        thread.id,
-        comment.id,
-        comment_to_json(comment),
-        by_id=sender.id,
-        by=sender.login,
-        role=str(asked.role) if asked.role else None,
-        when=acceptance.now,
-    )
-    if fresh:
-        say_index(session, thread, speaker, acceptance.handle)
-    return fresh
-
-
 def unpin(session: Session, thread: Thread, command: Command, handle: str, speaker: Speaker) -> None:
     """Take one of the bot's pins away, by its number in the index or by link."""
     own = own_pins(session, thread)
@@ -183,7 +161,8 @@ async def _pin(replies: Replies, asked: Asked, acceptance: Acceptance, client: R
     comment = await chosen(asked.command, acceptance, client, await _machinery(replies, acceptance))
 
     def act(session: Session, thread: Thread) -> None:
-        if pin(session, thread, comment, asked, acceptance, replies.speaker):
+        sender, role, handle = acceptance.event.sender, str(asked.role or ""), acceptance.handle
+        if pin(session, thread, comment, sender, role, replies.speaker, handle, acceptance.now):
             replies.done(session, thread, asked, acceptance)
         else:
             replies.not_done(session, thread, asked, acceptance, f"[That comment]({comment.url}) is pinned already.")

@@ -35,9 +35,8 @@ class Replies:
         """An act that says what cannot be done and what can be done about it."""
 
         def act(session: Session, thread: Thread) -> None:
-            react(session, thread, acceptance, asked, "confused", self.speaker)
             hint = f" ({error.hint})" if error.hint else ""
-            self.say(session, thread, asked, acceptance, f"Not done: {error.message}{hint}.")
+            self.not_done(session, thread, asked, acceptance, f"Not done: {error.message}{hint}.")
 
         return act
 

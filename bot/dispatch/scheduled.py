@@ -57,8 +57,9 @@ async def hear(
     actor = await client.last_committer(file)
     if actor is None:
         return None, silent(f"{NAME}: whoever last changed {file} has no account on GitHub")
+    roles = AskedRoles(client)
     # nobody is to see an issue that leads to nothing
-    if (refused := await _refused(parts, delivery, due, usable, identity, client, actor)) is not None:
+    if (refused := await _refused(parts, delivery, due, usable, identity, roles, actor)) is not None:
         return None, silent(f"{NAME}: {due.workflow} was not started: {refused}")
     if due.thread is None:
         day = partial(
@@ -78,7 +79,7 @@ async def hear(
         return None, silent(f"{NAME}: {due.workflow} was not started: {issue}")
     # the time that has passed is not the end of what is read of the thread
     event = _event(due, actor, issue, parts.clock.now())
-    occasion = Occasion(parts, delivery, event, identity, client, configured=configured)
+    occasion = Occasion(parts, delivery, event, identity, client, configured=configured, roles=roles)
     cause = Cause(NAME, f"It is time: {due.cron} (UTC), {due.at:%Y-%m-%d %H:%M}.")
     heard = await started(occasion, cause, (due.workflow,), most=MOST)
 
@@ -95,7 +96,7 @@ async def _refused(
     due: Due,
     usable: Configuration,
     identity: Identity,
-    client: RepositoryClient,
+    roles: AskedRoles,
     actor: Account,
 ) -> str | None:
     """Why the last committer may not start it; None where they may."""
@@ -105,7 +106,7 @@ async def _refused(
     rules = Rules(needed, identity.login, parts.identities.accounts, usable.bot.allow_bots)
     now = parts.clock.now()
     since = delivery.trying_since or now
-    match await authorise(AskedRoles(client), due.repository, actor, rules, since=since, now=now):
+    match await authorise(roles, due.repository, actor, rules, since=since, now=now):
         case Denied(reason=reason):
             return reason
         case Later() as later:

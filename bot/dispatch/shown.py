@@ -12,7 +12,6 @@ from datetime import datetime
 
 from bot.errors import Forbidden, NotFound
 from bot.github import RepositoryClient
-from bot.model.slot import Slot
 from bot.model.thread import Comment
 from bot.publish import Marker, bound_to, plainly
 from bot.publish.boxes import spread
@@ -87,7 +86,7 @@ def held(
     changed, gone, older, unread, stands = [], [], False, False, False
     for row, places in zip(rows, boxes, strict=True):
         if row.id == but:
-            stands = stands or bound in _last_line(row.body)
+            stands = stands or says(row.body, bound)
             continue
         if row.posted_id is None:
             older = True
@@ -100,9 +99,9 @@ def held(
             older = True
             continue
         text = plainly(comment.body, len(places))
-        if not _ours(marker, thread, row, text):
+        if not ours(marker, row, text, repository_id=thread.repository_id, number=thread.number):
             changed.append(row)
-        stands = stands or bound in _last_line(text)
+        stands = stands or says(text, bound)
         before = asked.gate.altered_by or asked.gate.options.get("moved")
         older = older or at < comment.updated_at or bool(before and at == comment.updated_at)
     altered = ""
@@ -112,17 +111,21 @@ def held(
     return Shown(altered, unshown, tuple(changed), tuple(gone))
 
 
-def _ours(marker: Marker, thread: Thread, row: Outbox, text: str) -> bool:
-    """Whether a text without ticks is what we say there, or what we said before."""
+def ours(marker: Marker, row: Outbox, text: str, *, repository_id: int, number: int) -> bool:
+    """Whether a text without ticks is what we say there, or what we said before.
+
+    Whoever sees an older text of ours and ticks a box of it sends that text back: its marker tells that it was ours.
+    """
     if shown_digest(strip(text)) == shown_digest(row.body):
         return True
-    mark = marker.find(text, repository_id=thread.repository_id, thread=thread.number)
-    return mark is not None and mark.intact and str(mark.slot) == str(Slot.parse(row.slot))
+    mark = marker.find(text, repository_id=repository_id, thread=number)
+    return mark is not None and mark.intact and str(mark.slot) == row.slot
 
 
 def _place(posted_id: int, row: Outbox) -> Place:
     return posted_id, row.target_kind == "review_comment"
 
 
-def _last_line(text: str) -> str:
-    return strip(text).rpartition("\n")[2]
+def says(text: str, bound: str) -> bool:
+    """Whether the last line of a part names what is asked and the commit that it is about (`bound_to`)."""
+    return bound in strip(text).rpartition("\n")[2]

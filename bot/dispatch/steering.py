@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.dispatch.acceptance import Acceptance, Act, Asked, react
+from bot.dispatch.acceptance import Acceptance, Act, Asked
 from bot.dispatch.commands import Command
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.roles import to_start
 from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.model.event import Event
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.state import RunState
 from bot.publish import note_body
 from bot.store import Session, dispatches, threads
@@ -18,13 +19,13 @@ from bot.store.tables import Run, Steer, Thread
 from bot.workflows import Configuration
 
 
-def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
+def meant(session: Session, thread: Thread, command: Command) -> Sequence[Run]:
     """The runs that are told something: the named one, else those that run now, else the only one that is under way.
 
     Raises `UserError` where there is none, or where nobody can tell which of several is meant.
     """
     found = dispatches.open_of_thread(session, thread.id)
-    if named is not None:
+    if (named := command.params.get("run")) is not None:
         if one := [run for run in found if named == f"r{run.number}"]:
             return one
         raise UserError("steer_none", f"there is no {named} under way here")
@@ -40,43 +41,39 @@ def meant(session: Session, thread: Thread, named: str | None) -> Sequence[Run]:
 
 
 def needed(session: Session, configuration: Configuration, event: Event, command: Command) -> Role:
-    """The least role: whoever may run the workflow may steer its run. Of several runs the strictest."""
+    """The least role: whoever may start it may steer it. Of several runs the strictest."""
     thread = threads.find(session, event.repository.id, event.issue.number)
     try:
-        found = meant(session, thread, command.params.get("run")) if thread is not None else ()
+        found = meant(session, thread, command) if thread is not None else ()
     except UserError:
         found = ()
-    roles = [configuration.role_for(run.workflow) for run in found]
-    strictest = roles[0] if roles else configuration.bot.trigger_role
-    for role in roles[1:]:
-        strictest = role if role.at_least(strictest) else strictest
-    return strictest
+    roles = [to_start(session, configuration, run) for run in found]
+    return strictest(*roles) if roles else configuration.bot.trigger_role
 
 
 async def _steer(replies: Replies, asked: Asked, acceptance: Acceptance, _client: RepositoryClient) -> Act:
     def act(session: Session, thread: Thread) -> None:
         try:
-            found = meant(session, thread, asked.command.params.get("run"))
-            _may(found, asked, acceptance)
+            found = meant(session, thread, asked.command)
+            _may(session, found, asked, acceptance)
         except UserError as error:
-            react(session, thread, acceptance, asked, "confused", replies.speaker)
             hint = f" {error.hint}" if error.hint else ""
             told = note_body(f"{error.message[:1].upper()}{error.message[1:]}, so nobody was told.{hint}")
-            replies.say(session, thread, asked, acceptance, told)
+            replies.not_done(session, thread, asked, acceptance, told)
             return
         for run in found:
             session.add(_row(run, asked, acceptance))
-        react(session, thread, acceptance, asked, "+1", replies.speaker)
+        replies.done(session, thread, asked, acceptance)
 
     return act
 
 
-def _may(found: Sequence[Run], asked: Asked, acceptance: Acceptance) -> None:
+def _may(session: Session, found: Sequence[Run], asked: Asked, acceptance: Acceptance) -> None:
     """Raises `UserError` where the role that was asked for is not enough: another run began since."""
     usable = acceptance.configured.configuration if acceptance.configured is not None else None
     if usable is None or asked.role is None:
         return
-    if not all(asked.role.at_least(usable.role_for(run.workflow)) for run in found):
+    if not all(asked.role.at_least(to_start(session, usable, run)) for run in found):
         raise UserError("steer_refused", "another run has begun meanwhile", "Name the run that you mean.")
 
 

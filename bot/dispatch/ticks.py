@@ -86,16 +86,16 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
 
 
 async def _head(occasion: Occasion, found: Standing, change: Change) -> str | None:
-    gate = found.asked.gate if found.asked is not None else None
-    if gate is None or gate.head_sha is None or gate.state is not GateState.OPEN or len(change.ticks) != 1:
+    asked = found.answerable
+    if asked is None or asked.gate.head_sha is None or len(change.ticks) != 1:
         return None
     return await head_of(occasion.client, occasion.event.issue.number)
 
 
 async def _others(occasion: Occasion, found: Standing, change: Change) -> shown.Present:
     """What stands in the other parts of the comment: they are asked as much as the one that has the box."""
-    asked = found.asked
-    if asked is None or not found.current or asked.gate.state is not GateState.OPEN or len(change.ticks) != 1:
+    asked = found.answerable
+    if asked is None or len(change.ticks) != 1:
         return {}
     places = await occasion.parts.store.read(lambda session: shown.places_of(session, asked))
     return await shown.read(occasion.client, [place for place in places if place[0] != found.row.posted_id])
@@ -125,24 +125,18 @@ def _change(event: Event, marker: Marker, found: Standing) -> Change:
 
 
 def _ours(event: Event, marker: Marker, found: Standing, text: str) -> bool:
-    """Whether a text, its boxes aside, is one that we said there, now or before.
-
-    Whoever sees an older text of ours and ticks a box of it sends that text back: its marker tells that it was ours.
-    """
+    """Whether a text, its boxes aside, is one that we said there, now or before."""
     plain = plainly(text, len(found.places))
-    if shown_digest(strip(plain)) == shown_digest(found.row.body):
-        return True
-    mark = marker.find(plain, repository_id=event.repository.id, thread=event.issue.number)
-    return mark is not None and mark.intact and str(mark.slot) == found.row.slot
+    return shown.ours(marker, found.row, plain, repository_id=event.repository.id, number=event.issue.number)
 
 
 def _same(found: Standing, text: str) -> bool:
-    """Whether a text of ours asks the same about the same commit: the last line of its last part says both."""
+    """Whether a text of ours asks the same about the same commit."""
     if found.asked is None:
         return True
     bound = bound_to(found.asked.gate.digest, found.asked.gate.head_sha)
     # a part without that line says nothing about it: the one that has it is read besides
-    return bound not in found.row.body.rpartition("\n")[2] or bound in strip(text).rpartition("\n")[2]
+    return not shown.says(found.row.body, bound) or shown.says(text, bound)
 
 
 async def _who(occasion: Occasion) -> tuple[Person | None, bool]:
@@ -160,8 +154,7 @@ def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
     """A comment that still asks is said again."""
     parts, comment = occasion.parts, occasion.event.comment
     assert comment is not None
-    asked = found.asked
-    if asked is None or not found.current or asked.gate.state is not GateState.OPEN:
+    if found.answerable is None:
         return None
     if found.row.state is OutboxState.SENDING:
         now = parts.clock.now()
@@ -172,12 +165,12 @@ def _deleted(occasion: Occasion, found: Standing) -> Heard | None:
         if again is None:
             return
         outbox.deleted(session, again.row)
-        if (gate := again.asked) is not None and again.current and gate.gate.state is GateState.OPEN:
+        if (asked := again.answerable) is not None:
             by = inline_code(occasion.event.sender.login)
-            gate.gate.note = f"{by} had deleted this question; it is asked here again"
-            session.add(gate.gate)
+            asked.gate.note = f"{by} had deleted this question; it is asked here again"
+            session.add(asked.gate)
             session.flush()
-            say_gate(session, parts.speaker, gate)
+            say_gate(session, parts.speaker, asked)
 
     return Heard("a comment of ours that asks was deleted", act)
 

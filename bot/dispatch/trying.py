@@ -12,6 +12,7 @@ from bot.dispatch.bases import Bases
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, names_of, parse
 from bot.dispatch.replies import Prepare, Replies
+from bot.dispatch.roles import to_try
 from bot.dispatch.starting import Tried, start, wanted_of
 from bot.errors import NotFound, UserError
 from bot.github import RepositoryClient
@@ -42,7 +43,7 @@ async def _try(replies: Replies, asked: Asked, acceptance: Acceptance, client: R
     if found.configuration is None:
         return lambda session, thread: tell_broken(session, thread, theirs, asked, replies.speaker)
     command = _command(asked.command.text, found.configuration, branch)
-    needed = _needed(usable, command.name)
+    needed = to_try(usable, command.name)
     if asked.role is not None and not asked.role.at_least(needed):
         name = inline_code(command.name)
         raise UserError("try_refused", f"{name} takes the role {needed}, as the default branch says")
@@ -80,14 +81,6 @@ def _command(text: str, theirs: Configuration, branch: str) -> Command:
         hint = f"did you mean {inline_code(command.suggestion)}?"
         raise UserError("try_unknown", f"{inline_code(branch)} has no agent or workflow of that name", hint)
     return command
-
-
-def _needed(usable: Configuration, name: str) -> Role:
-    """What the default branch asks of whoever may run this, `write` at least."""
-    role = usable.role_for(name)
-    least = usable.bot.trigger_role
-    strictest = role if role.at_least(least) else least
-    return strictest if strictest.at_least(Role.WRITE) else Role.WRITE
 
 
 def _trial(usable: Configuration, branch: str, commit: str, name: str, role: Role) -> Trial:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from bot.engine import gates
 from bot.engine.terms import Terms
 from bot.model.outcome import Failed, Faulted, Wait
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 from bot.model.state import AttemptState, GateState, follow
 from bot.store import Session, snapshots
 from bot.store.answering import moved, moved_words
@@ -46,8 +46,8 @@ def put_up(
 
 def _least(rows: RunRows, terms: Terms) -> Role:
     """The least role that may answer where a gate names nobody: that which may command here, and run this."""
-    own, needed = terms.configuration.bot.trigger_role, terms.configuration.role_for(rows.run.workflow)
-    return own if own.at_least(needed) else needed
+    usable = terms.configuration
+    return strictest(usable.bot.trigger_role, usable.role_for(rows.run.workflow))
 
 
 def held(session: Session, gate: Gate, head: str | None) -> bool:

@@ -17,7 +17,7 @@ from bot.model.clock import Clock
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, RunState
 from bot.publish import Speaker, closed_status_body, run_footer, run_usage, status_body, step_line
-from bot.store import Session, Store, dispatches, outbox, runs, spoken
+from bot.store import Session, Store, dispatches, outbox, posts, runs, spoken
 from bot.store.runs import RunRows
 from bot.workflows import BotFile, Memo, Workflow
 
@@ -116,7 +116,7 @@ class Progress:
             runs.status_told(session, rows.run.id, NEVER)
             return
         said = spoken.of_run(session, rows.run.id, _RESULTS)
-        if any(one.state in (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE) for one in said):
+        if any(one.state in posts.OPEN for one in said):
             return
         posted = [one for one in said if one.url]
         body = closed_status_body(

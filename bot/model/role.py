@@ -22,3 +22,8 @@ class Role(StrEnum):
         """Whether this role includes `other`."""
         order = list(Role)
         return order.index(self) >= order.index(other)
+
+
+def strictest(*roles: Role) -> Role:
+    """The one of these roles that includes all the others."""
+    return max(roles, key=list(Role).index)

@@ -30,6 +30,12 @@ class Standing:
     current: bool = False
     places: range = range(0)
 
+    @property
+    def answerable(self) -> Asked | None:
+        """The gate, if people can still answer it here: it is open, and asks in this comment."""
+        open_here = self.current and self.asked is not None and self.asked.gate.state is GateState.OPEN
+        return self.asked if open_here else None
+
 
 def say_gate(session: Session, speaker: Speaker, asked: Asked) -> None:
     """Make sure that the newest comment of a gate says how it stands."""

@@ -8,13 +8,15 @@ from datetime import datetime, timedelta
 from bot import log
 from bot.errors import Forbidden, IllegalTransition, NotFound, Transient
 from bot.model.clock import Clock
+from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.publish.ends import COMMENT_DELETED, End, end_of
 from bot.publish.eyes import put_away
+from bot.publish.gate_comment import standing
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Made
 from bot.store import Session, Store, ended, outbox
-from bot.store.tables import Outbox
+from bot.store.tables import Outbox, Thread
 from bot.store.turn import ELSEWHERE
 
 _log = log.get("publish")
@@ -77,8 +79,7 @@ class Records:
         def work(session: Session) -> None:
             self._pace.answered(session, thread.installation_id, row.id, row.sent_at, now)
             present = session.get_one(Outbox, row.id)
-            gate = row.purpose == "gate"
-            lasting = ended.is_asked(session, present) if gate else row.purpose in outbox.LASTING
+            lasting = _asks(session, present, thread) if row.purpose == "gate" else row.purpose in outbox.LASTING
             if end.reason == COMMENT_DELETED and row.action == "comment" and lasting:
                 _log.info("said anew", slot=row.slot, reason=end.reason)
                 outbox.anew(session, row.id, end.reason)
@@ -173,3 +174,9 @@ def backoff(tries: int) -> timedelta:
 def reason_of(error: Exception) -> str:
     """Its words, at most 500 characters."""
     return str(error)[:500] or type(error).__name__
+
+
+def _asks(session: Session, row: Outbox, thread: Thread) -> bool:
+    """Whether people can still answer a gate in that comment of ours."""
+    found = standing(session, thread, row.posted_id or 0, Slot.parse(row.slot))
+    return found is not None and found.answerable is not None

@@ -9,10 +9,9 @@ from enum import StrEnum
 from sqlalchemy import update
 from sqlmodel import Session, col, select
 
-from bot.model.slot import Slot
-from bot.model.state import GateState, OutboxState
+from bot.model.state import OutboxState
 from bot.store import outbox
-from bot.store.tables import Attempt, Frame, Gate, Outbox, Thread
+from bot.store.tables import Outbox, Thread
 from bot.store.turn import ELSEWHERE
 
 
@@ -70,23 +69,3 @@ def _within(thread: Thread, reach: Reach):  # type: ignore[no-untyped-def]  # SQ
             return col(Thread.repository_id) == thread.repository_id
         case _:
             return col(Thread.id) == thread.id
-
-
-def is_asked(session: Session, row: Outbox) -> bool:
-    """Whether a row is the comment of a gate that people can still answer."""
-    if row.purpose != "gate" or row.run_id is None:
-        return False
-    slot = Slot.parse(row.slot)
-    found = session.exec(
-        select(Gate.id)
-        .join(Attempt, col(Attempt.id) == col(Gate.attempt_id))
-        .join(Frame, col(Frame.id) == col(Attempt.frame_id))
-        .where(
-            Gate.run_id == row.run_id,
-            Gate.state == GateState.OPEN,
-            Attempt.step == slot.step,
-            Attempt.number == slot.iteration,
-            Frame.path == slot.frame,
-        )
-    ).first()
-    return found is not None

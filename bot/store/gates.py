@@ -81,14 +81,11 @@ def of_run(session: Session, run_id: str) -> list[Asked]:
     return _found(session, col(Gate.kind).in_(ASKED), Gate.run_id == run_id)
 
 
-def asked_since(session: Session, repository_id: int, number: int, since: datetime) -> bool:
+def asked_since(session: Session, thread_id: str, since: datetime) -> bool:
     """Whether people are asked something in a thread now, or were at that time or later."""
-    thread = session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
-    if thread is None:
-        return False
-    if open_in(session, thread.id):
+    if open_in(session, thread_id):
         return True
-    return any(_until(one) >= since for one in newest(session, thread.id, _LOOKED_AT))
+    return any(_until(one) >= since for one in newest(session, thread_id, _LOOKED_AT))
 
 
 def newest(session: Session, thread_id: str, limit: int = 1) -> list[Asked]:

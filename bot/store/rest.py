@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, func, select
 
-from bot.model.state import DeliveryState, OutboxState, RunState
+from bot.model.state import DeliveryState, RunState
+from bot.store import posts
 from bot.store.tables import Delivery, Outbox, Run
 
 
@@ -16,8 +17,6 @@ def unfinished(session: Session) -> int:
     counts = (
         select(func.count(col(Delivery.id))).where(Delivery.state == DeliveryState.NEW),
         select(func.count(col(Run.id))).where(col(Run.state).in_([RunState.QUEUED, RunState.RUNNING])),
-        select(func.count(col(Outbox.id))).where(
-            col(Outbox.state).in_([OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE])
-        ),
+        select(func.count(col(Outbox.id))).where(col(Outbox.state).in_(posts.OPEN)),
     )
     return sum(session.exec(count).one() for count in counts)

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from bot.errors import UserError
-from bot.model.role import Role
+from bot.model.role import Role, strictest
 
 #: characters of a person's free text
 TEXT_MAX = 16_384
@@ -52,8 +52,7 @@ def barred(who: Mapping[str, Any], person: Person, requesters: Collection[int]) 
     if not role:
         return "login"
     # everybody has `read` in a public repository; `none` would let in whoever has no access at all
-    least = Role(role) if Role(role).at_least(Role.READ) else Role.READ
-    return None if person.role.at_least(least) else "role"
+    return None if person.role.at_least(strictest(Role(role), Role.READ)) else "role"
 
 
 def refused(bar: Bar, who: Mapping[str, Any], person: Person, name: str, requester: str, *, to_them: bool) -> str:

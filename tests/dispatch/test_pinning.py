@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from bot.dispatch import pinning
+from bot.dispatch import pinning, pins
 from bot.dispatch.commands import Command
 from bot.errors import NotFound, UserError
 from bot.model.thread import Comment
@@ -15,9 +15,9 @@ from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, threads
 from bot.store.tables import CommentVersion, Outbox, Pin
 from tests import rows
-from tests.dispatch.scene import REPO, SAM, acceptance, asked, client_of, comment, event
+from tests.dispatch.scene import REPO, SAM, acceptance, client_of, comment, event
 from tests.github.fake import FakeClock, FakeGitHub, answer, comment_json
-from tests.rows import NOW
+from tests.rows import ANA, NOW
 
 SITE = "https://github.test/acme/widgets"
 SPEAKER = Speaker(Redactor([]), FakeClock(NOW))
@@ -123,10 +123,9 @@ async def test_a_linked_comment_is_read_and_must_stand_here(store: Store) -> Non
         await chosen(store, server, Command("builtin", "pin"))
 
 
-async def pin(store: Store, what: Comment, guid: str = "g") -> bool:
+async def pin(store: Store, what: Comment) -> bool:
     def work(session: Session) -> bool:
-        held = acceptance(session, event("@bot pin"), guid=guid)
-        return pinning.pin(session, rows.thread(session), what, asked(Command("builtin", "pin")), held, SPEAKER)
+        return pins.pin(session, rows.thread(session), what, ANA, "write", SPEAKER, "@bot", NOW)
 
     return await store.write(work)
 

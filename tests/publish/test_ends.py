@@ -258,9 +258,9 @@ async def test_who_waits_is_woken(world: World) -> None:
     assert run.state is RunState.QUEUED
 
 
-@pytest.mark.parametrize("state", [GateState.OPEN, GateState.ANSWERED])
-async def test_a_gate_whose_comment_was_deleted(world: World, state: GateState) -> None:
-    """Is asked in a new comment as long as it is open; the end of one that is not is told nobody."""
+@pytest.mark.parametrize(("state", "time"), [(GateState.OPEN, 1), (GateState.OPEN, 2), (GateState.ANSWERED, 1)])
+async def test_a_gate_whose_comment_was_deleted(world: World, state: GateState, time: int) -> None:
+    """Is asked in a new comment where that one asks; an end, or what another one asks again by now, is told nobody."""
 
     def begin(session: Session) -> Slot:
         run = rows.run(session, guid="g1")
@@ -270,7 +270,7 @@ async def test_a_gate_whose_comment_was_deleted(world: World, state: GateState) 
         attempt = Attempt(run_id=run.id, frame_id=frame.id, step="approve", kind="ask", number=1, started_at=START)
         session.add(attempt)
         session.flush()
-        session.add(Gate(attempt_id=attempt.id, run_id=run.id, question="?", digest="d", state=state))
+        session.add(Gate(attempt_id=attempt.id, run_id=run.id, question="?", digest="d", state=state, asked=time))
         return Slot(f"run/{run.id}", "gate", "/", "approve", 1)
 
     slot = await world.store.write(begin)
@@ -289,7 +289,7 @@ async def test_a_gate_whose_comment_was_deleted(world: World, state: GateState) 
     await sender.sweep()
     row = await world.store.read(lambda session: outbox.find(session, slot))
     assert row is not None
-    if state is GateState.OPEN:
+    if (state, time) == (GateState.OPEN, 1):
         assert (world.server.texts(), row.state) == (["Build it?\r"], OutboxState.POSTED)
     else:
         assert (world.server.texts(), row.state, row.reason) == ([], OutboxState.DROPPED, "comment_deleted")

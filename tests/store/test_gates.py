@@ -80,11 +80,11 @@ async def test_what_people_call_them(store: Store) -> None:
         found = asked(session, run, "plan_a")
         assert found.name == "r1.plan_a"
         assert [one.name for one in gates.open_in(session, thread.id)] == ["r1.plan_a"]
-        assert gates.asked_since(session, thread.repository_id, 1, NOW)
+        assert gates.asked_since(session, thread.id, NOW)
         gates.settle(session, found.gate, {"answer": "approve"})
         assert gates.open_in(session, thread.id) == []
-        assert not gates.asked_since(session, thread.repository_id, 1, NOW + timedelta(days=365))
-        assert not gates.asked_since(session, thread.repository_id, 7, NOW)
+        assert not gates.asked_since(session, thread.id, NOW + timedelta(days=365))
+        assert not gates.asked_since(session, rows.thread(session, 7).id, NOW)
         for name in ("r1.plan_a", "r1.Plan_A"):
             called = gates.called(session, thread.id, name)
             assert called is not None

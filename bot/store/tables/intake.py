@@ -62,7 +62,7 @@ class Thread(SQLModel, table=True):
     branch: str | None = None
     slug: str | None = None
     paused: bool = False
-    #: who paused it (`stop`), and the comment that did
+    #: who paused it (`stop`), and when
     paused_by: str = ""
     paused_at: datetime | None = moment()
     breaker_until: datetime | None = moment()
