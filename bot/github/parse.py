@@ -75,6 +75,16 @@ def comment(data: Any, kind: Kind = "comment") -> Comment:
     )
 
 
+def review_comment(data: Any) -> Comment:
+    """A comment about lines of a diff."""
+    return comment(data, "review_comment")
+
+
+def review(data: Any) -> Comment:
+    """A review, in the shape of a comment."""
+    return comment(data, "review")
+
+
 def issue(data: Any) -> Issue:
     """An issue, or a pull request in either of its shapes (`issue.pull_request`, or a payload's `pull_request`)."""
     source = _object(data, "issue")

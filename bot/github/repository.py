@@ -30,6 +30,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: pages of `comments_since`; more than a thousand new comments are not wanted by anybody
 _MOST_PAGES = 10
 
+#: a comment about lines of a diff, which takes the permission for pull requests wherever it is written
+_REVIEW_COMMENT = "review_comment"
+
 #: ETag and commit by (repository id, ref)
 Heads = Bounded[tuple[int, str], tuple[str, str]]
 
@@ -163,19 +166,23 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         response = await self._channel.write("POST", path, kind="create_comment", json=json, pull_request=pull_request)
         return read(response, parse.comment)
 
-    async def edit_comment(self, comment_id: int, body: str, *, pull_request: bool = False) -> Comment:
-        """Replace the text of a comment of ours."""
-        path, json = f"/issues/comments/{comment_id}", {"body": body}
-        response = await self._channel.write("PATCH", path, kind="edit_comment", json=json, pull_request=pull_request)
-        return read(response, parse.comment)
+    async def edit_comment(
+        self, comment_id: int, body: str, *, kind: str = "comment", pull_request: bool = False
+    ) -> Comment:
+        """Replace the text of a comment of ours. `kind` is `comment` or `review_comment`, here and below."""
+        path, on_pull = _said(comment_id, kind), pull_request or kind == _REVIEW_COMMENT
+        response = await self._channel.write(
+            "PATCH", path, kind="edit_comment", json={"body": body}, pull_request=on_pull
+        )
+        return read(response, parse.review_comment if kind == _REVIEW_COMMENT else parse.comment)
 
-    async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None:
+    async def delete_comment(self, comment_id: int, *, kind: str = "comment", pull_request: bool = False) -> None:
         """Take back a comment of ours."""
-        path = f"/issues/comments/{comment_id}"
-        await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=pull_request)
+        path, on_pull = _said(comment_id, kind), pull_request or kind == _REVIEW_COMMENT
+        await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=on_pull)
 
     async def react(
-        self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False
+        self, content: str, *, number: int, comment_id: int | None, kind: str = "comment", pull_request: bool = False
     ) -> int | None:
         """Put a reaction (`eyes`, `rocket`, `confused`, …) on a comment, or on the issue itself; the reaction's id.
 
@@ -183,26 +190,45 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """
         response = await self._channel.write(
             "POST",
-            f"{_subject(number, comment_id)}/reactions",
+            f"{_subject(number, comment_id, kind)}/reactions",
             kind="react",
             json={"content": content},
-            pull_request=pull_request,
+            pull_request=pull_request or kind == _REVIEW_COMMENT,
         )
         return parse.reaction_id(response)
 
     async def unreact(
-        self, reaction_id: int, *, number: int, comment_id: int | None, pull_request: bool = False
+        self,
+        reaction_id: int,
+        *,
+        number: int,
+        comment_id: int | None,
+        kind: str = "comment",
+        pull_request: bool = False,
     ) -> None:
         """Take a reaction of ours away. Raises NotFound where it is not there.
 
-        Source: https://docs.github.com/en/rest/reactions/reactions#delete-an-issue-comment-reaction
+        Source: https://docs.github.com/en/rest/reactions/reactions#delete-an-issue-comment-reaction,
+        #delete-a-pull-request-comment-reaction
         """
-        path = f"{_subject(number, comment_id)}/reactions/{reaction_id}"
-        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=pull_request)
+        path = f"{_subject(number, comment_id, kind)}/reactions/{reaction_id}"
+        on_pull = pull_request or kind == _REVIEW_COMMENT
+        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=on_pull)
 
 
-def _subject(number: int, comment_id: int | None) -> str:
-    return f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
+def _subject(number: int, comment_id: int | None, kind: str) -> str:
+    return f"/issues/{number}" if comment_id is None else _said(comment_id, kind)
+
+
+def _said(comment_id: int, kind: str) -> str:
+    """Where GitHub keeps a comment. Raises ValueError for a kind that is none: the number would name another's."""
+    match kind:
+        case "comment":
+            return f"/issues/comments/{comment_id}"
+        case "review_comment":
+            return f"/pulls/comments/{comment_id}"
+        case _:
+            raise ValueError(f"{kind!r} is no kind of comment")
 
 
 def _comments(body: Any) -> tuple[Comment, ...]:
