@@ -58,21 +58,19 @@ class CheckWrites:
     async def own_check_runs(self, head_sha: str, name: str) -> tuple[CheckRun, ...]:
         """The App's check runs of this name on a commit, newest first, earlier ones too; at most 300."""
         path, app = f"/commits/{quote(head_sha, safe='')}/check-runs", self._channel.app_id
-        found: list[CheckRun] = []
-        for page in range(1, _MOST_PAGES + 1):
-            params: dict[str, str | int] = {"check_name": name, "filter": "all", "per_page": 100, "page": page}
-            if app is not None:
-                params["app_id"] = app
-            response = await self._channel.get(path, kind="check_runs", params=params, purposes=(Purpose.POST_CHECKS,))
-            # a server that does not know the filters sends everything
-            found += [
-                row
-                for row in read(response, lambda body: rows(parse_pull.check_run)(body["check_runs"]))
-                if row.name == name and app in (None, row.app_id)
-            ]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        params: dict[str, str | int] = {"check_name": name, "filter": "all"}
+        if app is not None:
+            params["app_id"] = app
+        found = await self._channel.pages(
+            path,
+            lambda body: rows(parse_pull.check_run)(body["check_runs"]),
+            kind="check_runs",
+            most=_MOST_PAGES,
+            params=params,
+            purposes=(Purpose.POST_CHECKS,),
+        )
+        # a server that does not know the filters sends everything
+        return tuple(row for row in found if row.name == name and app in (None, row.app_id))
 
     async def _annotate(self, check_id: int, state: CheckState) -> None:
         """Add the annotations that the first request had no room for."""

@@ -85,6 +85,13 @@ def review(data: Any) -> Comment:
     return comment(data, "review")
 
 
+def submitted(data: Any) -> list[Comment]:
+    """The reviews of a listing; one that is still being written has no time, and is nobody's business."""
+    if not isinstance(data, list):
+        raise Unreadable("reviews: not a list")
+    return [review(item) for item in data if _object(item, "review").get("submitted_at")]
+
+
 def issue(data: Any) -> Issue:
     """An issue, or a pull request in either of its shapes (`issue.pull_request`, or a payload's `pull_request`)."""
     source = _object(data, "issue")

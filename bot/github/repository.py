@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -14,7 +13,7 @@ import httpx
 from bot.errors import Forbidden, NotFound, OperatorError, Transient
 from bot.github import parse
 from bot.github.cache import Bounded
-from bot.github.channel import Channel, last_page, read
+from bot.github.channel import Channel, last_page, read, rows
 from bot.github.check_writes import CheckWrites
 from bot.github.configuration import ConfigurationReader
 from bot.github.issues import IssueOpening
@@ -83,21 +82,18 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """One page of a thread, oldest first; `last` is the number of the last page at this size."""
         params = {"page": page, "per_page": per_page}
         response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
-        return CommentPage(read(response, _comments), last_page(response, page))
+        return CommentPage(read(response, rows(parse.comment)), last_page(response, page))
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
         """The comments that were written or changed at `since` or later, oldest first, a thousand at most."""
         # GitHub's times have whole seconds
         since = since.astimezone(UTC).replace(microsecond=0)
-        found: list[Comment] = []
-        for page in range(1, _MOST_PAGES + 1):
-            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
-            response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
-            # a server that does not know `since` sends everything
-            found += [comment for comment in read(response, _comments) if comment.updated_at >= since]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+        found = await self._channel.pages(
+            f"/issues/{number}/comments", rows(parse.comment), kind="comments", most=_MOST_PAGES, params=params
+        )
+        # a server that does not know `since` sends everything
+        return tuple(comment for comment in found if comment.updated_at >= since)
 
     async def comment(self, comment_id: int) -> Comment:
         """One comment as it is now."""
@@ -229,12 +225,6 @@ def _said(comment_id: int, kind: str) -> str:
             return f"/pulls/comments/{comment_id}"
         case _:
             raise ValueError(f"{kind!r} is no kind of comment")
-
-
-def _comments(body: Any) -> tuple[Comment, ...]:
-    if not isinstance(body, list):
-        raise parse.Unreadable("comments: not a list")
-    return tuple(parse.comment(item) for item in body)
 
 
 def _commit(response: httpx.Response) -> str:

@@ -102,17 +102,16 @@ class ReviewTalk:
         """The review comments that were written or changed at `since` or later, oldest first, a thousand at most."""
         # GitHub's times have whole seconds
         since = since.astimezone(UTC).replace(microsecond=0)
-        found: list[Comment] = []
-        for page in range(1, _MOST_PAGES + 1):
-            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
-            response = await self._channel.get(
-                f"/pulls/{number}/comments", kind="review_comments", params=params, purposes=_PULL
-            )
-            # a server that does not know `since` sends everything
-            found += [comment for comment in read(response, rows(parse.review_comment)) if comment.updated_at >= since]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        found = await self._channel.pages(
+            f"/pulls/{number}/comments",
+            rows(parse.review_comment),
+            kind="review_comments",
+            most=_MOST_PAGES,
+            params={"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"},
+            purposes=_PULL,
+        )
+        # a server that does not know `since` sends everything
+        return tuple(comment for comment in found if comment.updated_at >= since)
 
     async def review_comments_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
         """One page of a pull request's review comments, oldest first; `last` is where the newest are."""
@@ -125,14 +124,8 @@ class ReviewTalk:
         A review without a text of its own is among them: it only holds comments.
         """
         response = await self._page(f"/pulls/{number}/reviews", "reviews", page, per_page)
-        found = [one for one in read(response, rows(_submitted)) if one is not None]
-        return CommentPage(tuple(found), last_page(response, page))
+        return CommentPage(tuple(read(response, parse.submitted)), last_page(response, page))
 
     async def _page(self, path: str, kind: str, page: int, per_page: int) -> Any:
         params = {"page": page, "per_page": per_page}
         return await self._channel.get(path, kind=kind, params=params, purposes=_PULL)
-
-
-def _submitted(data: Any) -> Comment | None:
-    """One that is still being written has no time, and is nobody's business."""
-    return parse.review(data) if data.get("submitted_at") else None

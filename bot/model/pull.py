@@ -53,18 +53,6 @@ class PullFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FilePage:
-    """One page of the paths that a pull request changes; `last` is the number of the last page at this page size.
-
-    `previous` are the names that moved files had before.
-    """
-
-    paths: tuple[str, ...]
-    previous: tuple[str, ...]
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Annotation:
     """What a check says about lines of a file.
 
