@@ -115,11 +115,9 @@ class Hearing:
         if other is not None and event.comment is not None:
             younger = max(other, event.comment.id)
             _log.warning("said_twice", comment=younger)
-            take_back = (
-                client.delete_review_comment if event.comment.kind == "review_comment" else client.delete_comment
-            )
-            with suppress(NotFound, Forbidden):
-                await take_back(younger)
+            if event.comment.kind != "review":  # one that was submitted cannot be deleted
+                with suppress(NotFound, Forbidden):
+                    await client.delete_comment(younger, kind=event.comment.kind)
 
             def taken_back(session: Session) -> None:
                 # it left beside the outbox: what comes next pays for it

@@ -71,10 +71,10 @@ async def covers(occasion: Occasion) -> bool:
     if review_id is None or (opened_by := await opener(occasion)) is None:
         return False
     try:
-        state = await occasion.client.review_state(event.issue.number, review_id)
+        review = await occasion.client.review(event.issue.number, review_id)
     except (NotFound, Forbidden):
         return False
-    return state == CHANGES_REQUESTED and bool((await _allowed(occasion, opened_by))[0])
+    return review.review_state.lower() == CHANGES_REQUESTED and bool((await _allowed(occasion, opened_by))[0])
 
 
 def _requests_changes(event: Event) -> bool:

@@ -38,25 +38,17 @@ class IssueOpening:
         has `[bot]`).
         """
         since = since.astimezone(UTC).replace(microsecond=0)
-        found: list[Issue] = []
-        for page in range(1, _MOST_PAGES + 1):
-            # GitHub's own filter by creator is left alone: for the login of an App some servers find nothing by it,
-            # and an issue that is not found is opened twice
-            params: dict[str, str | int] = {
-                "since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "state": "all", "sort": "created", "direction": "desc",
-                "page": page, "per_page": 100,
-            }  # fmt: skip
-            response = await self._channel.get("/issues", kind="issues", params=params)
-            found += [
-                row
-                for row in read(response, rows(parse.issue))
-                if not row.is_pull_request
-                and row.updated_at >= since
-                and row.author.login.casefold() == creator.casefold()
-            ]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        # GitHub's own filter by creator is left alone: for the login of an App some servers find nothing by it, and an
+        # issue that is not found is opened twice
+        params: dict[str, str | int] = {
+            "since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "state": "all", "sort": "created", "direction": "desc",
+        }  # fmt: skip
+        found = await self._channel.pages("/issues", rows(parse.issue), kind="issues", most=_MOST_PAGES, params=params)
+        return tuple(
+            row
+            for row in found
+            if not row.is_pull_request and row.updated_at >= since and row.author.login.casefold() == creator.casefold()
+        )
 
     async def last_committer(self, path: str) -> Account | None:
         """Who last changed a file on the default branch; None where no commit did, or its e-mail is nobody's on GitHub.

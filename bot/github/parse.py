@@ -75,6 +75,23 @@ def comment(data: Any, kind: Kind = "comment") -> Comment:
     )
 
 
+def review_comment(data: Any) -> Comment:
+    """A comment about lines of a diff."""
+    return comment(data, "review_comment")
+
+
+def review(data: Any) -> Comment:
+    """A review, in the shape of a comment."""
+    return comment(data, "review")
+
+
+def submitted(data: Any) -> list[Comment]:
+    """The reviews of a listing; one that is still being written has no time, and is nobody's business."""
+    if not isinstance(data, list):
+        raise Unreadable("reviews: not a list")
+    return [review(item) for item in data if _object(item, "review").get("submitted_at")]
+
+
 def issue(data: Any) -> Issue:
     """An issue, or a pull request in either of its shapes (`issue.pull_request`, or a payload's `pull_request`)."""
     source = _object(data, "issue")

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from bot.github import parse, parse_pull
-from bot.github.channel import Channel, last_page, read
+from bot.github.channel import Channel, last_page, read, rows
 from bot.github.tokens import Purpose
 from bot.model.pull import PullRequest
 from bot.model.remark import Remark
@@ -53,7 +53,7 @@ class PullWrites:
         json = {"commit_id": head_sha, "body": body, "event": event, "comments": [_remark(one) for one in remarks]}
         path = f"/pulls/{number}/reviews"
         response = await self._channel.write("POST", path, kind="create_review", json=json, pull_request=True)
-        return read(response, lambda data: parse.comment(data, "review"))
+        return read(response, parse.review)
 
     async def newest_reviews(self, number: int) -> tuple[Comment, ...]:
         """The submitted reviews of a pull request on the last two pages of a hundred, oldest first.
@@ -65,7 +65,7 @@ class PullWrites:
         found: list[Comment] = []
         for page in range(max(1, last - 1), last + 1):
             response = first if page == 1 else await self._reviews(number, page)
-            found += read(response, _submitted)
+            found += read(response, parse.submitted)
         return tuple(found)
 
     async def _reviews(self, number: int, page: int) -> httpx.Response:
@@ -76,16 +76,10 @@ class PullWrites:
 
     async def comments_of_review(self, number: int, review_id: int) -> tuple[Comment, ...]:
         """The comments that came with a review, oldest first; at most 300."""
-        found: list[Comment] = []
-        for page in range(1, _MOST_PAGES + 1):
-            path = f"/pulls/{number}/reviews/{review_id}/comments"
-            response = await self._channel.get(
-                path, kind="review_comments", params={"per_page": 100, "page": page}, purposes=(Purpose.READ_PULL,)
-            )
-            found += read(response, _review_comments)
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        path = f"/pulls/{number}/reviews/{review_id}/comments"
+        return await self._channel.pages(
+            path, rows(parse.review_comment), kind="review_comments", most=_MOST_PAGES, purposes=(Purpose.READ_PULL,)
+        )
 
 
 def _remark(one: Remark) -> dict[str, Any]:
@@ -93,16 +87,3 @@ def _remark(one: Remark) -> dict[str, Any]:
     if one.start_line is not None:
         json |= {"start_line": one.start_line, "start_side": one.side}
     return json
-
-
-def _submitted(data: Any) -> list[Comment]:
-    """One that is still being written has no time, and is nobody's business."""
-    if not isinstance(data, list):
-        raise parse.Unreadable("reviews: not a list")
-    return [parse.comment(item, "review") for item in data if item.get("submitted_at")]
-
-
-def _review_comments(data: Any) -> list[Comment]:
-    if not isinstance(data, list):
-        raise parse.Unreadable("review comments: not a list")
-    return [parse.comment(item, "review_comment") for item in data]

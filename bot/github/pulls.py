@@ -7,19 +7,16 @@ https://docs.github.com/en/rest/actions/workflow-jobs, https://docs.github.com/e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from bot.errors import Forbidden, NotFound
 from bot.github import parse, parse_pull, queries
-from bot.github.channel import Channel, last_page, read, rows
+from bot.github.channel import Channel, read, rows
 from bot.github.download import Download, Hosts
 from bot.github.tokens import Purpose
-from bot.model.pull import CheckRun, FilePage, Linked, PullFile, PullRequest, ReviewThread
+from bot.model.pull import CheckRun, Linked, PullFile, PullRequest, ReviewThread
 from bot.model.thread import Comment
-
-T = TypeVar("T")
 
 _PULL = (Purpose.READ_PULL,)
 _CHECKS = (Purpose.CHECKS,)
@@ -66,18 +63,9 @@ class PullReading:
     async def pull_files(self, number: int) -> tuple[PullFile, ...]:
         """The files that a pull request changes, at most 300, each with its hunks."""
         path = f"/pulls/{number}/files"
-        return await self._pages(path, "files", parse_pull.pull_file, _MOST_FILE_PAGES, _PULL)
-
-    async def pull_request_files(self, number: int, page: int = 1, per_page: int = 100) -> FilePage:
-        """A page of the paths that a pull request changes, of 3,000 files at most.
-
-        Source: https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files
-        """
-        params = {"page": page, "per_page": per_page}
-        response = await self._channel.get(f"/pulls/{number}/files", kind="files", params=params, purposes=_PULL)
-        files = read(response, rows(parse_pull.pull_file))
-        previous = tuple(file.previous_path for file in files if file.previous_path)
-        return FilePage(tuple(file.path for file in files), previous, last_page(response, page))
+        return await self._channel.pages(
+            path, rows(parse_pull.pull_file), kind="files", most=_MOST_FILE_PAGES, purposes=_PULL
+        )
 
     async def compare(self, base: str, head: str) -> tuple[PullFile, ...]:
         """The files that differ between the merge base of two commits or branches and the second; at most 300."""
@@ -94,8 +82,14 @@ class PullReading:
     async def check_runs(self, commit: str) -> tuple[CheckRun, ...]:
         """The newest run of every check of a commit, at most 300."""
         path = f"/commits/{quote(commit, safe='')}/check-runs"
-        parser, key = parse_pull.check_run, "check_runs"
-        return await self._pages(path, "check_runs", parser, _MOST_CHECK_PAGES, _CHECKS, key=key, filter="latest")
+        return await self._channel.pages(
+            path,
+            lambda body: rows(parse_pull.check_run)(body["check_runs"]),
+            kind="check_runs",
+            most=_MOST_CHECK_PAGES,
+            params={"filter": "latest"},
+            purposes=_CHECKS,
+        )
 
     async def job_log(self, job_id: int, *, keep: int) -> Download:
         """What a job of GitHub Actions printed: `keep` bytes of it, half of them from the end.
@@ -135,20 +129,15 @@ class PullReading:
 
     async def reviews(self, number: int) -> tuple[Comment, ...]:
         """The reviews of a pull request as comments, oldest first, at most 300; one not yet submitted is left out."""
-
-        def parser(data: Any) -> Comment | None:
-            return parse.comment(data, "review") if data.get("submitted_at") else None
-
-        found = await self._pages(f"/pulls/{number}/reviews", "reviews", parser, _MOST_COMMENT_PAGES, _PULL)
-        return tuple(row for row in found if row is not None)
+        path = f"/pulls/{number}/reviews"
+        return await self._channel.pages(
+            path, parse.submitted, kind="reviews", most=_MOST_COMMENT_PAGES, purposes=_PULL
+        )
 
     async def review_comments(self, number: int) -> tuple[Comment, ...]:
         """What was said about lines of a pull request, oldest first, at most 300."""
-
-        def parser(data: Any) -> Comment:
-            return parse.comment(data, "review_comment")
-
-        return await self._pages(f"/pulls/{number}/comments", "review_comments", parser, _MOST_COMMENT_PAGES, _PULL)
+        path, parser = f"/pulls/{number}/comments", rows(parse.review_comment)
+        return await self._channel.pages(path, parser, kind="review_comments", most=_MOST_COMMENT_PAGES, purposes=_PULL)
 
     async def review_threads(self, number: int) -> tuple[ReviewThread, ...]:
         """All review threads, resolved ones too, at most 200. Only GraphQL tells which are resolved."""
@@ -186,25 +175,6 @@ class PullReading:
             found.append(
                 Linked(repository, one.number, one.title, one.state, one.body, one.author, one.url, one.is_pull_request)
             )
-        return tuple(found)
-
-    async def _pages(
-        self,
-        path: str,
-        kind: str,
-        parser: Callable[[Any], T],
-        most: int,
-        purposes: tuple[Purpose, ...],
-        key: str = "",
-        **params: str,
-    ) -> tuple[T, ...]:
-        found: list[T] = []
-        for page in range(1, most + 1):
-            query: dict[str, str | int] = {**params, "per_page": 100, "page": page}
-            response = await self._channel.get(path, kind=kind, params=query, purposes=purposes)
-            found += read(response, lambda body: rows(parser)(body[key] if key else body))
-            if "next" not in response.links:
-                break
         return tuple(found)
 
 

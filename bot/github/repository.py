@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -14,7 +13,7 @@ import httpx
 from bot.errors import Forbidden, NotFound, OperatorError, Transient
 from bot.github import parse
 from bot.github.cache import Bounded
-from bot.github.channel import Channel, last_page, read
+from bot.github.channel import Channel, last_page, read, rows
 from bot.github.check_writes import CheckWrites
 from bot.github.configuration import ConfigurationReader
 from bot.github.issues import IssueOpening
@@ -29,6 +28,9 @@ from bot.model.thread import Comment, CommentPage, Issue, Repository
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: pages of `comments_since`; more than a thousand new comments are not wanted by anybody
 _MOST_PAGES = 10
+
+#: a comment about lines of a diff, which takes the permission for pull requests wherever it is written
+_REVIEW_COMMENT = "review_comment"
 
 #: ETag and commit by (repository id, ref)
 Heads = Bounded[tuple[int, str], tuple[str, str]]
@@ -80,21 +82,18 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """One page of a thread, oldest first; `last` is the number of the last page at this size."""
         params = {"page": page, "per_page": per_page}
         response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
-        return CommentPage(read(response, _comments), last_page(response, page))
+        return CommentPage(read(response, rows(parse.comment)), last_page(response, page))
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]:
         """The comments that were written or changed at `since` or later, oldest first, a thousand at most."""
         # GitHub's times have whole seconds
         since = since.astimezone(UTC).replace(microsecond=0)
-        found: list[Comment] = []
-        for page in range(1, _MOST_PAGES + 1):
-            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
-            response = await self._channel.get(f"/issues/{number}/comments", kind="comments", params=params)
-            # a server that does not know `since` sends everything
-            found += [comment for comment in read(response, _comments) if comment.updated_at >= since]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+        found = await self._channel.pages(
+            f"/issues/{number}/comments", rows(parse.comment), kind="comments", most=_MOST_PAGES, params=params
+        )
+        # a server that does not know `since` sends everything
+        return tuple(comment for comment in found if comment.updated_at >= since)
 
     async def comment(self, comment_id: int) -> Comment:
         """One comment as it is now."""
@@ -168,19 +167,23 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         response = await self._channel.write("POST", path, kind="create_comment", json=json, pull_request=pull_request)
         return read(response, parse.comment)
 
-    async def edit_comment(self, comment_id: int, body: str, *, pull_request: bool = False) -> Comment:
-        """Replace the text of a comment of ours."""
-        path, json = f"/issues/comments/{comment_id}", {"body": body}
-        response = await self._channel.write("PATCH", path, kind="edit_comment", json=json, pull_request=pull_request)
-        return read(response, parse.comment)
+    async def edit_comment(
+        self, comment_id: int, body: str, *, kind: str = "comment", pull_request: bool = False
+    ) -> Comment:
+        """Replace the text of a comment of ours. `kind` is `comment` or `review_comment`, here and below."""
+        path, on_pull = _said(comment_id, kind), pull_request or kind == _REVIEW_COMMENT
+        response = await self._channel.write(
+            "PATCH", path, kind="edit_comment", json={"body": body}, pull_request=on_pull
+        )
+        return read(response, parse.review_comment if kind == _REVIEW_COMMENT else parse.comment)
 
-    async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None:
+    async def delete_comment(self, comment_id: int, *, kind: str = "comment", pull_request: bool = False) -> None:
         """Take back a comment of ours."""
-        path = f"/issues/comments/{comment_id}"
-        await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=pull_request)
+        path, on_pull = _said(comment_id, kind), pull_request or kind == _REVIEW_COMMENT
+        await self._channel.write("DELETE", path, kind="delete_comment", json=None, pull_request=on_pull)
 
     async def react(
-        self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False
+        self, content: str, *, number: int, comment_id: int | None, kind: str = "comment", pull_request: bool = False
     ) -> int | None:
         """Put a reaction (`eyes`, `rocket`, `confused`, …) on a comment, or on the issue itself; the reaction's id.
 
@@ -188,32 +191,45 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """
         response = await self._channel.write(
             "POST",
-            f"{_subject(number, comment_id)}/reactions",
+            f"{_subject(number, comment_id, kind)}/reactions",
             kind="react",
             json={"content": content},
-            pull_request=pull_request,
+            pull_request=pull_request or kind == _REVIEW_COMMENT,
         )
         return parse.reaction_id(response)
 
     async def unreact(
-        self, reaction_id: int, *, number: int, comment_id: int | None, pull_request: bool = False
+        self,
+        reaction_id: int,
+        *,
+        number: int,
+        comment_id: int | None,
+        kind: str = "comment",
+        pull_request: bool = False,
     ) -> None:
         """Take a reaction of ours away. Raises NotFound where it is not there.
 
-        Source: https://docs.github.com/en/rest/reactions/reactions#delete-an-issue-comment-reaction
+        Source: https://docs.github.com/en/rest/reactions/reactions#delete-an-issue-comment-reaction,
+        #delete-a-pull-request-comment-reaction
         """
-        path = f"{_subject(number, comment_id)}/reactions/{reaction_id}"
-        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=pull_request)
+        path = f"{_subject(number, comment_id, kind)}/reactions/{reaction_id}"
+        on_pull = pull_request or kind == _REVIEW_COMMENT
+        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=on_pull)
 
 
-def _subject(number: int, comment_id: int | None) -> str:
-    return f"/issues/{number}" if comment_id is None else f"/issues/comments/{comment_id}"
+def _subject(number: int, comment_id: int | None, kind: str) -> str:
+    return f"/issues/{number}" if comment_id is None else _said(comment_id, kind)
 
 
-def _comments(body: Any) -> tuple[Comment, ...]:
-    if not isinstance(body, list):
-        raise parse.Unreadable("comments: not a list")
-    return tuple(parse.comment(item) for item in body)
+def _said(comment_id: int, kind: str) -> str:
+    """Where GitHub keeps a comment. Raises ValueError for a kind that is none: the number would name another's."""
+    match kind:
+        case "comment":
+            return f"/issues/comments/{comment_id}"
+        case "review_comment":
+            return f"/pulls/comments/{comment_id}"
+        case _:
+            raise ValueError(f"{kind!r} is no kind of comment")
 
 
 def _commit(response: httpx.Response) -> str:

@@ -1,4 +1,4 @@
-"""Talking in review threads: replies, edits, reactions, and the newest of what was said.
+"""Talking in review threads: replies, reactions to reviews, and the newest of what was said.
 
 Sources: https://docs.github.com/en/rest/pulls/comments, https://docs.github.com/en/rest/pulls/reviews,
 https://docs.github.com/en/rest/reactions/reactions, https://docs.github.com/en/graphql/reference/mutations#addreaction
@@ -45,53 +45,32 @@ class ReviewTalk:
         """
         path, json = f"/pulls/{number}/comments/{comment_id}/replies", {"body": body}
         response = await self._channel.write("POST", path, kind="review_reply", json=json, pull_request=True)
-        return read(response, _comment)
+        return read(response, parse.review_comment)
 
-    async def edit_review_comment(self, comment_id: int, body: str) -> Comment:
-        """Replace the text of a review comment of ours."""
-        path, json = f"/pulls/comments/{comment_id}", {"body": body}
-        response = await self._channel.write("PATCH", path, kind="edit_review_comment", json=json, pull_request=True)
-        return read(response, _comment)
-
-    async def delete_review_comment(self, comment_id: int) -> None:
-        """Take back a review comment of ours."""
-        path = f"/pulls/comments/{comment_id}"
-        await self._channel.write("DELETE", path, kind="delete_review_comment", json=None, pull_request=True)
-
-    async def react_to_review_comment(self, content: str, comment_id: int) -> int | None:
-        """Put a reaction (`eyes`, `rocket`, …) on a review comment; its id. Reacting twice is once."""
-        path, json = f"/pulls/comments/{comment_id}/reactions", {"content": content}
-        response = await self._channel.write("POST", path, kind="react", json=json, pull_request=True)
-        return parse.reaction_id(response)
-
-    async def unreact_to_review_comment(self, reaction_id: int, comment_id: int) -> None:
-        """Take a reaction of ours away from a review comment. Raises NotFound where it is not there.
-
-        Source: https://docs.github.com/en/rest/reactions/reactions#delete-a-pull-request-comment-reaction
-        """
-        path = f"/pulls/comments/{comment_id}/reactions/{reaction_id}"
-        await self._channel.write("DELETE", path, kind="unreact", json=None, pull_request=True)
-
-    async def react_to_review(self, content: str, node_id: str) -> None:
-        """Put a reaction on a review, which only GraphQL can; `node_id` is that of the review. Twice is once.
+    async def react_to_review(self, content: str, number: int, review_id: int) -> None:
+        """Put a reaction on a review, which only GraphQL can. Twice is once.
 
         Raises KeyError for a word that is no reaction, NotFound on a server without GraphQL.
         """
-        variables = {"subject": node_id, "content": GRAPH_REACTIONS[content]}
-        await self._channel.mutate(queries.ADD_REACTION, kind="react", variables=variables)
+        await self._mark(queries.ADD_REACTION, "react", content, number, review_id)
 
-    async def unreact_to_review(self, content: str, node_id: str) -> None:
+    async def unreact_to_review(self, content: str, number: int, review_id: int) -> None:
         """Take our reaction of that word away from a review. Raises as `react_to_review`.
 
         Source: https://docs.github.com/en/graphql/reference/mutations#removereaction
         """
-        variables = {"subject": node_id, "content": GRAPH_REACTIONS[content]}
-        await self._channel.mutate(queries.REMOVE_REACTION, kind="unreact", variables=variables)
+        await self._mark(queries.REMOVE_REACTION, "unreact", content, number, review_id)
+
+    async def _mark(self, mutation: str, kind: str, content: str, number: int, review_id: int) -> None:
+        word = GRAPH_REACTIONS[content]
+        # GraphQL knows a review by its node id alone
+        subject = (await self.review(number, review_id)).node_id
+        await self._channel.mutate(mutation, kind=kind, variables={"subject": subject, "content": word})
 
     async def review_comment(self, comment_id: int) -> Comment:
         """One review comment as it is now."""
         path = f"/pulls/comments/{comment_id}"
-        return read(await self._channel.get(path, kind="review_comment", purposes=_PULL), _comment)
+        return read(await self._channel.get(path, kind="review_comment", purposes=_PULL), parse.review_comment)
 
     async def review(self, number: int, review_id: int) -> Comment:
         """One review as it is now.
@@ -100,16 +79,7 @@ class ReviewTalk:
         """
         path = f"/pulls/{number}/reviews/{review_id}"
         response = await self._channel.get(path, kind="review", purposes=_PULL)
-        return read(response, lambda data: parse.comment(data, "review"))
-
-    async def review_state(self, number: int, review_id: int) -> str:
-        """What a review comes to now, in small letters: `approved`, `changes_requested`, `commented`, `dismissed`.
-
-        Source: https://docs.github.com/en/rest/pulls/reviews#get-a-review-for-a-pull-request
-        """
-        path = f"/pulls/{number}/reviews/{review_id}"
-        response = await self._channel.get(path, kind="review", purposes=_PULL)
-        return read(response, lambda data: str(data["state"]).lower())
+        return read(response, parse.review)
 
     async def said(self, number: int, comment_id: int, *, pull_request: bool) -> Comment:
         """The comment of that number; on a pull request, where there is none, the review comment or the review.
@@ -132,22 +102,21 @@ class ReviewTalk:
         """The review comments that were written or changed at `since` or later, oldest first, a thousand at most."""
         # GitHub's times have whole seconds
         since = since.astimezone(UTC).replace(microsecond=0)
-        found: list[Comment] = []
-        for page in range(1, _MOST_PAGES + 1):
-            params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "page": page, "per_page": 100}
-            response = await self._channel.get(
-                f"/pulls/{number}/comments", kind="review_comments", params=params, purposes=_PULL
-            )
-            # a server that does not know `since` sends everything
-            found += [comment for comment in read(response, rows(_comment)) if comment.updated_at >= since]
-            if "next" not in response.links:
-                break
-        return tuple(found)
+        found = await self._channel.pages(
+            f"/pulls/{number}/comments",
+            rows(parse.review_comment),
+            kind="review_comments",
+            most=_MOST_PAGES,
+            params={"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"},
+            purposes=_PULL,
+        )
+        # a server that does not know `since` sends everything
+        return tuple(comment for comment in found if comment.updated_at >= since)
 
     async def review_comments_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
         """One page of a pull request's review comments, oldest first; `last` is where the newest are."""
         response = await self._page(f"/pulls/{number}/comments", "review_comments", page, per_page)
-        return CommentPage(read(response, rows(_comment)), last_page(response, page))
+        return CommentPage(read(response, rows(parse.review_comment)), last_page(response, page))
 
     async def reviews_page(self, number: int, page: int, per_page: int = 100) -> CommentPage:
         """One page of a pull request's submitted reviews, oldest first; `last` is where the newest are.
@@ -155,18 +124,8 @@ class ReviewTalk:
         A review without a text of its own is among them: it only holds comments.
         """
         response = await self._page(f"/pulls/{number}/reviews", "reviews", page, per_page)
-        found = [one for one in read(response, rows(_submitted)) if one is not None]
-        return CommentPage(tuple(found), last_page(response, page))
+        return CommentPage(tuple(read(response, parse.submitted)), last_page(response, page))
 
     async def _page(self, path: str, kind: str, page: int, per_page: int) -> Any:
         params = {"page": page, "per_page": per_page}
         return await self._channel.get(path, kind=kind, params=params, purposes=_PULL)
-
-
-def _comment(data: Any) -> Comment:
-    return parse.comment(data, "review_comment")
-
-
-def _submitted(data: Any) -> Comment | None:
-    """One that is still being written has no time, and is nobody's business."""
-    return parse.comment(data, "review") if data.get("submitted_at") else None

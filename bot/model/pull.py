@@ -53,20 +53,8 @@ class PullFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FilePage:
-    """One page of the paths that a pull request changes; `last` is the number of the last page at this page size.
-
-    `previous` are the names that moved files had before.
-    """
-
-    paths: tuple[str, ...]
-    previous: tuple[str, ...]
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a check says about lines of a file. Columns count from 1 and are for one line only.
+    """What a check says about lines of a file.
 
     Source: https://docs.github.com/en/rest/checks/runs#create-a-check-run
     """
@@ -77,9 +65,21 @@ class Annotation:
     level: Literal["notice", "warning", "failure"]
     message: str
     title: str = ""
-    details: str = ""
-    start_column: int | None = None
-    end_column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckState:
+    """How a check of ours stands, and what it says. With a `conclusion` it is completed, whatever `status` says.
+
+    `status` is queued or in_progress, `summary` Markdown; `url` leads to more.
+    """
+
+    status: str
+    title: str
+    summary: str
+    conclusion: str | None = None
+    url: str = ""
+    annotations: tuple[Annotation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

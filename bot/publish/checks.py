@@ -6,11 +6,12 @@ the slot. Source: https://docs.github.com/en/rest/checks/runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
-from bot.model.pull import Annotation, CheckRun, PullRequest
+from bot.model.ident import compact, digest
+from bot.model.pull import Annotation, CheckRun, CheckState, PullRequest
 from bot.publish.performer import Act, Found, Made, Performer
 from bot.store.tables import Thread
 
@@ -21,30 +22,10 @@ class CheckPort(Protocol):
     async def pull_request(self, number: int) -> PullRequest: ...
 
     async def create_check_run(
-        self,
-        head_sha: str,
-        name: str,
-        *,
-        external_id: str,
-        status: str,
-        title: str,
-        summary: str,
-        details_url: str = "",
-        started_at: datetime | None = None,
-        conclusion: str | None = None,
-        annotations: Sequence[Annotation] = (),
+        self, head_sha: str, name: str, state: CheckState, *, external_id: str, started_at: datetime | None = None
     ) -> int: ...
 
-    async def update_check_run(
-        self,
-        check_id: int,
-        *,
-        status: str,
-        title: str,
-        summary: str,
-        conclusion: str | None = None,
-        annotations: Sequence[Annotation] = (),
-    ) -> None: ...
+    async def update_check_run(self, check_id: int, state: CheckState) -> None: ...
 
     async def own_check_runs(self, head_sha: str, name: str) -> tuple[CheckRun, ...]: ...
 
@@ -61,41 +42,38 @@ class Checks:
         return {"check": Performer(self._tell, self._found, lambda act: act.row.posted_id is not None)}
 
     async def _tell(self, act: Act) -> Made:
-        port, payload = self._port(act.thread), act.payload
-        status, title, summary = (str(payload[key]) for key in ("status", "title", "summary"))
-        conclusion = payload.get("conclusion")
-        annotations = [Annotation(**one) for one in payload.get("annotations") or ()]
-        if act.row.posted_id is not None:
-            await port.update_check_run(
-                act.row.posted_id,
-                status=status,
-                title=title,
-                summary=summary,
-                conclusion=conclusion,
-                annotations=annotations,
-            )
-            return Made(act.row.outcome or {}, act.row.posted_id, act.row.url)
+        port, payload, row = self._port(act.thread), act.payload, act.row
+        told = payload["annotations"]
+        outcome = row.outcome or {}
+        if row.posted_id is not None:
+            # GitHub takes none back and adds what it is sent, the same one too
+            known = outcome.get("annotated", ())
+            told = [one for one in told if _identity(one) not in known]
+        state = CheckState(
+            payload["status"],
+            payload["title"],
+            payload["summary"],
+            payload.get("conclusion"),
+            payload.get("url") or "",
+            tuple(Annotation(**one) for one in told),
+        )
+        if row.posted_id is not None:
+            await port.update_check_run(row.posted_id, state)
+            annotated = [*outcome.get("annotated", ()), *map(_identity, told)]
+            return Made({**outcome, "annotated": annotated}, row.posted_id, row.url)
         head_sha = await self._head(act)
         made = await port.create_check_run(
-            head_sha,
-            str(payload["name"]),
-            external_id=act.row.slot,
-            status=status,
-            title=title,
-            summary=summary,
-            conclusion=conclusion,
-            details_url=str(payload.get("url") or ""),
-            started_at=act.row.created_at,
-            annotations=annotations,
+            head_sha, payload["name"], state, external_id=row.slot, started_at=row.created_at
         )
-        return Made({"id": made, "head_sha": head_sha}, made)
+        return Made({"id": made, "head_sha": head_sha, "annotated": list(map(_identity, told))}, made)
 
     async def _found(self, act: Act, _since: datetime) -> list[Found]:
         """Ours of the commit that is the head now; what a commit before it got is nobody's concern any more."""
-        rows = await self._port(act.thread).own_check_runs(await self._head(act), str(act.payload["name"]))
+        rows = await self._port(act.thread).own_check_runs(await self._head(act), act.payload["name"])
+        told = list(map(_identity, act.payload["annotations"]))
         return [
-            # what it says is not read: the wanted text is sent again as a change
-            Found(Made({"id": row.id}, row.id, row.url), intact=False)
+            # what it says is not read: the wanted text is sent again as a change, without annotations that it has
+            Found(Made({"id": row.id, "annotated": told[: row.annotations]}, row.id, row.url), intact=False)
             for row in sorted(rows, key=lambda row: row.id)
             if row.external_id == act.row.slot
         ]
@@ -104,3 +82,8 @@ class Checks:
         """The commit that it is about: the one that was looked at, or the pull request's head."""
         named = str(act.payload.get("head_sha") or "")
         return named or (await self._port(act.thread).pull_request(act.thread.number)).head_sha
+
+
+def _identity(annotation: Mapping[str, Any]) -> str:
+    """What tells an annotation from others, short."""
+    return digest(compact(annotation))[:16]

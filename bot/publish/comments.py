@@ -10,7 +10,7 @@ from bot.errors import Forbidden, NotFound
 from bot.model.thread import Comment
 from bot.publish.eyes import taken
 from bot.publish.marker import Marker, shown_digest
-from bot.publish.performer import Act, Found, Made, Performer, Undone, Untargeted
+from bot.publish.performer import Act, Found, Made, Performer, Untargeted
 from bot.store.tables import Thread
 
 
@@ -19,37 +19,35 @@ class CommentPort(Protocol):
 
     async def create_comment(self, number: int, body: str, *, pull_request: bool = False) -> Comment: ...
 
-    async def edit_comment(self, comment_id: int, body: str, *, pull_request: bool = False) -> Comment: ...
+    async def edit_comment(
+        self, comment_id: int, body: str, *, kind: str = "comment", pull_request: bool = False
+    ) -> Comment: ...
 
-    async def delete_comment(self, comment_id: int, *, pull_request: bool = False) -> None: ...
+    async def delete_comment(self, comment_id: int, *, kind: str = "comment", pull_request: bool = False) -> None: ...
 
     async def react(
-        self, content: str, *, number: int, comment_id: int | None, pull_request: bool = False
+        self, content: str, *, number: int, comment_id: int | None, kind: str = "comment", pull_request: bool = False
     ) -> int | None: ...
 
     async def unreact(
-        self, reaction_id: int, *, number: int, comment_id: int | None, pull_request: bool = False
+        self,
+        reaction_id: int,
+        *,
+        number: int,
+        comment_id: int | None,
+        kind: str = "comment",
+        pull_request: bool = False,
     ) -> None: ...
 
     async def comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
 
     async def reply_to_review_comment(self, number: int, comment_id: int, body: str) -> Comment: ...
 
-    async def edit_review_comment(self, comment_id: int, body: str) -> Comment: ...
-
-    async def delete_review_comment(self, comment_id: int) -> None: ...
-
     async def review_comments_since(self, number: int, since: datetime) -> tuple[Comment, ...]: ...
 
-    async def react_to_review_comment(self, content: str, comment_id: int) -> int | None: ...
+    async def react_to_review(self, content: str, number: int, review_id: int) -> None: ...
 
-    async def unreact_to_review_comment(self, reaction_id: int, comment_id: int) -> None: ...
-
-    async def react_to_review(self, content: str, node_id: str) -> None: ...
-
-    async def unreact_to_review(self, content: str, node_id: str) -> None: ...
-
-    async def newest_reviews(self, number: int) -> tuple[Comment, ...]: ...
+    async def unreact_to_review(self, content: str, number: int, review_id: int) -> None: ...
 
 
 class Comments:
@@ -77,16 +75,14 @@ class Comments:
         row, thread = act.row, act.thread
         port, on_pull = self._port(thread), thread.is_pull_request
         body = self._marker.sign(row.body, repository_id=thread.repository_id, thread=thread.number, slot=act.slot)
+        if row.posted_id is not None:
+            return _made(await port.edit_comment(row.posted_id, body, kind=row.target_kind, pull_request=on_pull))
         if row.target_id is not None:
             return await self._reply(port, act, row.target_id, body)
-        if row.posted_id is not None:
-            return _made(await port.edit_comment(row.posted_id, body, pull_request=on_pull))
         return _made(await port.create_comment(thread.number, body, pull_request=on_pull))
 
     async def _reply(self, port: CommentPort, act: Act, target_id: int, body: str) -> Made:
         """Below a review comment; where that is gone or takes no reply, the answer is not lost with it."""
-        if act.row.posted_id is not None:
-            return _made(await port.edit_review_comment(act.row.posted_id, body))
         try:
             return _made(await port.reply_to_review_comment(act.thread.number, target_id, body))
         except (NotFound, Forbidden) as error:
@@ -105,14 +101,15 @@ class Comments:
         """Put it there; the reaction's id, where GitHub tells it. Twice is once."""
         row, thread = act.row, act.thread
         port = self._port(thread)
-        match row.target_kind, row.target_id:
-            case "review_comment", int(target_id):
-                return await port.react_to_review_comment(content, target_id)
-            case "review", int(target_id):
-                await port.react_to_review(content, await self._review_node(port, act, target_id))
-                return None
+        if row.target_kind == "review" and row.target_id is not None:
+            await port.react_to_review(content, thread.number, row.target_id)
+            return None
         return await port.react(
-            content, number=thread.number, comment_id=row.target_id, pull_request=thread.is_pull_request
+            content,
+            number=thread.number,
+            comment_id=row.target_id,
+            kind=row.target_kind,
+            pull_request=thread.is_pull_request,
         )
 
     async def _unreact(self, act: Act, content: str) -> Made:
@@ -121,7 +118,7 @@ class Comments:
         port, calls = self._port(thread), 1
         try:
             if row.target_kind == "review" and row.target_id is not None:
-                await port.unreact_to_review(content, await self._review_node(port, act, row.target_id))
+                await port.unreact_to_review(content, thread.number, row.target_id)
                 return Made()
             reaction_id = row.posted_id
             if reaction_id is None:
@@ -129,27 +126,17 @@ class Comments:
                 reaction_id, calls = await self._put(act, content), 2
             if reaction_id is None:
                 return Made()
-            if row.target_kind == "review_comment" and row.target_id is not None:
-                await port.unreact_to_review_comment(reaction_id, row.target_id)
-            else:
-                await port.unreact(
-                    reaction_id,
-                    number=thread.number,
-                    comment_id=row.target_id,
-                    pull_request=thread.is_pull_request,
-                )
+            await port.unreact(
+                reaction_id,
+                number=thread.number,
+                comment_id=row.target_id,
+                kind=row.target_kind,
+                pull_request=thread.is_pull_request,
+            )
         except NotFound as error:
             if error.why:
                 raise
         return Made(calls=calls)
-
-    async def _review_node(self, port: CommentPort, act: Act, review_id: int) -> str:
-        """GitHub takes this by the review's node id alone."""
-        reviews = await port.newest_reviews(act.thread.number)
-        node_id = next((review.node_id for review in reviews if review.id == review_id), "")
-        if not node_id:
-            raise Undone("the review to react to is not there")
-        return node_id
 
     async def _found(self, act: Act, since: datetime) -> list[Found]:
         thread = act.thread
@@ -168,11 +155,8 @@ class Comments:
         return [Found(_made(comment), intact) for comment, intact in found]
 
     async def _delete(self, act: Act, comment_id: int) -> None:
-        port = self._port(act.thread)
-        if act.row.target_id is not None:
-            await port.delete_review_comment(comment_id)
-        else:
-            await port.delete_comment(comment_id, pull_request=act.thread.is_pull_request)
+        kind, on_pull = act.row.target_kind, act.thread.is_pull_request
+        await self._port(act.thread).delete_comment(comment_id, kind=kind, pull_request=on_pull)
 
 
 def _made(comment: Comment) -> Made:

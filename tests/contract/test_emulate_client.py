@@ -12,6 +12,7 @@ import pytest
 from bot.errors import Forbidden, NotFound
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import SystemClock
+from bot.model.pull import CheckState
 from bot.model.role import Role
 from tests.contract.emulate import Emulator, private_key, require
 from tests.contract.emulate import emulator as emulator  # the fixture: pytest finds it by this name
@@ -127,10 +128,9 @@ async def test_labels(client: RepositoryClient, emulator: Emulator) -> None:
 async def test_a_check_run(client: RepositoryClient, emulator: Emulator) -> None:
     """Made and changed; whose it is, is not told there."""
     head = emulator.write_file("checked.txt", b"x")
-    made = await client.create_check_run(
-        head, "threadsmith / check", external_id="r1", status="in_progress", title="under way", summary="soon"
-    )
-    await client.update_check_run(made, status="completed", conclusion="success", title="done", summary="fine")
+    under_way = CheckState("in_progress", "under way", "soon")
+    made = await client.create_check_run(head, "threadsmith / check", under_way, external_id="r1")
+    await client.update_check_run(made, CheckState("completed", "done", "fine", "success"))
     (found,) = emulator.call("meg", "GET", f"/commits/{head}/check-runs")["check_runs"]
     assert (found["id"], found["name"], found["status"], found["conclusion"]) == (
         made, "threadsmith / check", "completed", "success",

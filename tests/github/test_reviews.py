@@ -17,6 +17,8 @@ from tests.github.fake import FakeGitHub, answer, comment_json, make_client
 from tests.github.lookalike import client_of
 
 REPO = "/repos/ana/parser"
+#: the kind of a comment about lines
+REMARK = "review_comment"
 
 
 def reviewed(made: Scene) -> Pull:
@@ -39,10 +41,10 @@ async def test_an_answer_stands_in_its_thread(tmp_path: Path) -> None:
     assert said.place.root_id == first.id
     assert said.place.review_id == pull.reviews[-1].id
     assert said.place.hunk.endswith("+    return int(text or 0)")
-    edited = await client.edit_review_comment(said.id, "Because nothing is nothing.")
+    edited = await client.edit_comment(said.id, "Because nothing is nothing.", kind=REMARK)
     assert edited == await client.review_comment(said.id)
     assert edited.body == "Because nothing is nothing."
-    await client.delete_review_comment(said.id)
+    await client.delete_comment(said.id, kind=REMARK)
     with pytest.raises(NotFound):
         await client.review_comment(said.id)
     with pytest.raises(NotFound):
@@ -85,26 +87,27 @@ async def test_reactions(tmp_path: Path) -> None:
     made = scene(tmp_path)
     pull, client = reviewed(made), client_of(made)
     review, comment = pull.reviews[0], pull.review_threads[0].comments[0]
-    (shown,) = (await client.reviews_page(pull.number, 1)).items
     for _ in range(2):
-        made_id = await client.react_to_review_comment("eyes", comment.id)
-        await client.react_to_review("+1", shown.node_id)
+        made_id = await client.react("eyes", number=pull.number, comment_id=comment.id, kind=REMARK)
+        await client.react_to_review("+1", pull.number, review.id)
     assert [one.content for one in comment.reactions] == ["eyes"]
     assert [one.content for one in review.reactions] == ["+1"]
     assert made_id == comment.reactions[0].id
-    await client.unreact_to_review_comment(made_id, comment.id)
-    await client.unreact_to_review("+1", shown.node_id)
+    await client.unreact(made_id, number=pull.number, comment_id=comment.id, kind=REMARK)
+    await client.unreact_to_review("+1", pull.number, review.id)
     assert (comment.reactions, review.reactions) == ([], [])
     with pytest.raises(NotFound):
-        await client.unreact_to_review_comment(made_id, comment.id)
+        await client.unreact(made_id, number=pull.number, comment_id=comment.id, kind=REMARK)
     assert made.world.requests[-1].permissions["pull_requests"] == "write"
     with pytest.raises(NotFound):
-        await client.react_to_review("eyes", "nothing")
+        await client.react_to_review("eyes", pull.number, 1)
     made.world.grant(made.installation, {"issues": "write", "pull_requests": "read"})
     with pytest.raises(Forbidden, match="not accessible"):
-        await client.react_to_review("eyes", shown.node_id)
+        await client.react_to_review("eyes", pull.number, review.id)
     with pytest.raises(KeyError):
-        await client.react_to_review("wow", shown.node_id)
+        await client.react_to_review("wow", pull.number, review.id)
+    with pytest.raises(ValueError, match="no kind of comment"):
+        await client.delete_comment(review.id, kind="review")
 
 
 async def test_writes_are_sent_once() -> None:
@@ -113,18 +116,20 @@ async def test_writes_are_sent_once() -> None:
     reply, one = f"{REPO}/pulls/3/comments/1/replies", f"{REPO}/pulls/comments/1"
     for method, path in (("POST", reply), ("PATCH", one), ("POST", "/graphql")):
         server.on(method, path, answer({}, 502))
+    server.on("GET", f"{REPO}/pulls/3/reviews/6", answer(comment_json(6, node_id="PRR_6")))
     client = make_client(server)
     for call in (
         client.reply_to_review_comment(3, 1, "x"),
-        client.edit_review_comment(1, "x"),
-        client.react_to_review("eyes", "PRR_1"),
+        client.edit_comment(1, "x", kind=REMARK),
+        client.react_to_review("eyes", 3, 6),
     ):
         with pytest.raises(Unsure):
             await call
-    assert len(server.sent()) == 3
+    assert [request.method for request in server.sent()] == ["POST", "PATCH", "GET", "POST"]
+    assert b"PRR_6" in server.sent("POST", "/graphql")[0].content
     server.on("POST", "/graphql", answer([1]))
     with pytest.raises(Unsure):
-        await client.react_to_review("eyes", "PRR_1")
+        await client.react_to_review("eyes", 3, 6)
     server.on("POST", reply, answer({"no": "comment"}, 201))
     with pytest.raises(Unsure):
         await client.reply_to_review_comment(3, 1, "x")

@@ -14,7 +14,7 @@ from bot.github import GitHub, RepositoryClient
 from bot.model.ident import compact
 from bot.model.slot import Slot
 from bot.model.thread import Account, Comment, Issue, Repository
-from bot.publish import Comments, Marker, Sender, ThreadActions
+from bot.publish import Checks, Comments, Marker, Sender, ThreadActions
 from bot.store import Session, Store, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.demo.scene import Scene, key, scene
@@ -58,10 +58,10 @@ class Stage:
         return self.github.repository(thread.installation_id, self.repository)
 
     def sender(self, owner: str = "me") -> Sender:
-        actions = ThreadActions(self.port, MARKER, self.mine).performers
+        rooms = (Comments(self.port, MARKER, self.mine), ThreadActions(self.port, MARKER, self.mine), Checks(self.port))
         return Sender(
             self.store,
-            {**Comments(self.port, MARKER, self.mine).performers, **actions},
+            {kind: performer for one in rooms for kind, performer in one.performers.items()},
             self.clock,
             owner=owner,
         )

@@ -97,7 +97,7 @@ async def test_reactions_on_reviews(world: World) -> None:
     """On a review comment by its id, on a review by its node id; on one that is not there none."""
     world.server.on("POST", "/repos/ana/parser/pulls/comments/40/reactions", answer({"id": 1}, 201))
     review = {**review_comment("looks good", 3), "node_id": "PRR_3", "submitted_at": "2026-03-02T12:00:00Z"}
-    world.server.on("GET", "/repos/ana/parser/pulls/1/reviews", answer([review]))
+    world.server.on("GET", "/repos/ana/parser/pulls/1/reviews/3", answer(review))
     world.server.on("POST", "/graphql", answer({"data": {"addReaction": {"reaction": {"id": "x"}}}}))
     wanted = [
         await world.say(f"dispatch/{number}", "eyes", purpose="reaction", action="reaction", target=target,

@@ -134,7 +134,7 @@ async def test_in_reviews(world: World, kind: str, target: int) -> None:
     world.server.on("POST", there, answer({"id": 9}, 201))
     world.server.on("DELETE", f"{there}/9", httpx.Response(204))
     review = {**review_comment("looks good", 3), "node_id": "PRR_3", "submitted_at": "2026-03-02T12:00:00Z"}
-    world.server.on("GET", f"{REPO}/pulls/1/reviews", answer([review]))
+    world.server.on("GET", f"{REPO}/pulls/1/reviews/3", answer(review))
     world.server.on("POST", "/graphql", answer({"data": {"addReaction": {"reaction": {"content": "EYES"}}}}))
     (run_id,) = await runs_of(world, 1, target, kind)
     await world.sender().sweep()

@@ -31,7 +31,6 @@ WRITES = {
     "create_comment": "a row's body",
     "edit_comment": "a row's body",
     "reply_to_review_comment": "a row's body",
-    "edit_review_comment": "a row's body",
     "open_issue": "a row's body",
     "create_review": "a payload",
     "open_pull_request": "a payload",
@@ -43,16 +42,13 @@ WRITES = {
     "add_assignees": "names",
     "close": "one of GitHub's words",
     "react": "one of GitHub's words",
-    "react_to_review_comment": "one of GitHub's words",
     "react_to_review": "one of GitHub's words",
     "unreact": "nothing",
-    "unreact_to_review_comment": "nothing",
     "unreact_to_review": "nothing",
     "delete_comment": "nothing",
-    "delete_review_comment": "nothing",
 }
 #: the calls that send, and those that mint tokens, which carry no text
-SENDS = {"write", "mutate", "_annotate", "_update"}
+SENDS = {"write", "mutate", "_mark", "_annotate", "_update"}
 
 
 @cache
