@@ -428,4 +428,5 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(stage: Stage) -> N
         RunState.CANCELLED,
         RunState.SUCCEEDED,
     ]
-    assert not [body for body in stage.replies() if "r2" in body]
+    told = [body for body in stage.replies() if "r2" in body]
+    assert told == ["r2 `slow` was cancelled by the deletion of the comment that asked."]
