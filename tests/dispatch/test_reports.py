@@ -89,6 +89,8 @@ async def test_config_shows_warnings_too(store: Store) -> None:
     both = {**files.files, ".github/bot.yaml": "version: 1\n"}
     text = await told(store, "config", Configured("c0ffee", both, *check(both, builtin_files())))
     assert "in force" in text
+    assert "`.github/bot.yaml` at c0ffee has warnings" in text
+    assert "cannot be used" not in text
     assert "`ignored_file`" in text
 
 
