@@ -54,7 +54,8 @@ class Admission:
 
     async def _role(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> End | None:
         now = self._t.clock.now()
-        if now - self._looked.get(rows.run.id, rows.dispatch.created_at) <= FRESH:
+        # the clock may have been set back since
+        if abs(now - self._looked.get(rows.run.id, rows.dispatch.created_at)) <= FRESH:
             return None
         if rows.dispatch.actor_role:
             may = await self._may(rows, configuration, client)

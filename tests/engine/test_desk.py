@@ -77,6 +77,8 @@ async def test_a_configuration_that_cannot_be_used(store: Store, tmp_path: Path)
         (11, {"role_name": "admin", "user": {"id": 999, "login": "ana"}}, "write", False, 1),
         (11, 404, "write", False, 1),
         (11, 403, "write", False, 1),
+        # the clock was set back
+        (-3_600, {"role_name": "read"}, "write", False, 1),
     ],
 )
 async def test_the_role_is_checked_again_at_the_start(
