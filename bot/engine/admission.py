@@ -27,7 +27,7 @@ FRESH = timedelta(seconds=10)
 #: runs whose last look is remembered; of one that is not, it is long ago
 MOST = 10_000
 #: whatever has happened of it before: whoever asked may ask no more
-REVOKED = "The role of the person who asked changed before this started."
+REVOKED = "The role of the person who asked changed meanwhile."
 #: where a repository's own files lie; those of a base have another name in front
 OWN = ".github/"
 UNAUTHORIZED = 401
