@@ -71,7 +71,9 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
         found = _meant(session, thread, asked.command)
         if not found:
             named = asked.command.params.get("run")
-            text = f"{named} is not under way here." if named else "Nothing is under way here."
+            others = dispatches.open_of_thread(session, thread.id)
+            rest = f"; {_names(others)} {'is' if len(others) == 1 else 'are'}" if others else ""
+            text = f"{named} is not under way here{rest}." if named else "Nothing is under way here."
             replies.not_done(session, thread, asked, acceptance, text)
             return
         ends, stays = _parted(session, found, asked, acceptance)
