@@ -131,7 +131,12 @@ class Progress:
         runs.status_told(session, rows.run.id, NEVER)
 
     def _say(self, session: Session, rows: RunRows, body: str, slot: Slot) -> None:
-        self._speaker.comment(session, rows.thread, slot, purpose="status", body=body, run=rows.run, max_parts=1)
+        row = outbox.find(session, slot)
+        # what had to wait for the pace was sent later than it was told
+        at = row.posted_at + self._every if row is not None and row.posted_at is not None else None
+        self._speaker.comment(
+            session, rows.thread, slot, purpose="status", body=body, run=rows.run, max_parts=1, not_before=at
+        )
 
     def _known(self, rows: RunRows) -> tuple[BotFile, Workflow | None]:
         checked = self._memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)

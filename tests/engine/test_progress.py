@@ -101,6 +101,18 @@ async def test_it_is_edited_after_fifteen_seconds_and_only_where_something_chang
     assert (await told.row()).state is OutboxState.POSTED  # type: ignore[union-attr]  # it is there
 
 
+async def test_an_edit_is_fifteen_seconds_behind_what_was_sent_late(store: Store) -> None:
+    """The pace may hold a comment back: the time between two edits counts from when the first stood there."""
+    told = await telling(store, steps(3), s1=Done(output="x"))
+    await told.after(60)
+    told.clock.advance(10)
+    await told.posted()
+    await told.play.step()
+    assert "✅ s1" in (await told.after(5) or "")
+    assert (row := await told.row()) is not None
+    assert (row.state, row.not_before) == (OutboxState.PENDING, told.clock.now() + timedelta(seconds=10))
+
+
 async def test_it_ends_as_one_line_that_leads_to_the_result(store: Store) -> None:
     """Only when the result stands, and never more than one edit in fifteen seconds."""
     told = await telling(store, steps(1))
