@@ -221,6 +221,59 @@ async def test_on_a_pull_request_a_check_says_the_same_and_is_completed_whatever
     assert '"conclusion":"cancelled"' in row.body
 
 
+async def test_what_github_refuses_is_not_tried_at_every_change(store: Store) -> None:
+    """The thread was locked: nothing is sent while the run goes on; what stands there is closed with one try."""
+    told = await telling(store, steps(3), s1=Done(output="x"))
+    await told.after(60)
+    await told.posted()
+    await told.play.step()
+    await told.after(15)
+
+    def refuse(session: Session) -> None:
+        row = outbox.find(session, Slot(f"run/{told.play.case.run_id}", "status"))
+        assert row is not None
+        outbox.drop(session, row.id, "locked")
+
+    await store.write(refuse)
+    await told.after(600)
+    assert (row := await told.row()) is not None
+    assert (row.state, row.reason) == (OutboxState.DROPPED, "locked")
+    await told.ends()
+    await store.write(lambda s: outbox.drop(s, s.exec(select(Outbox).where(Outbox.purpose == "result")).one().id, "x"))
+    assert (await told.after(15) or "").startswith("r1 `main` · succeeded after ")
+    assert (row := await told.row()) is not None
+    assert row.state is OutboxState.PENDING
+    await store.write(refuse)
+    await told.after(600)
+    assert (row := await told.row()) is not None
+    assert row.state is OutboxState.DROPPED
+
+
+async def test_a_check_that_is_refused_is_not_tried_again(store: Store) -> None:
+    """The App may lack the permission: a run of an hour asks once."""
+    told = await telling(store, steps(2))
+    slot = Slot(f"run/{told.play.case.run_id}", "check")
+
+    def pull(session: Session) -> None:
+        thread = session.get_one(Thread, runs.rows(session, told.play.case.run_id).run.thread_id)
+        thread.is_pull_request = True
+        session.add(thread)
+
+    def refuse(session: Session) -> None:
+        row = outbox.find(session, slot)
+        assert row is not None
+        outbox.drop(session, row.id, "permission_missing: checks")
+
+    await store.write(pull)
+    await told.after(60)
+    await store.write(refuse)
+    await told.after(600)
+    await told.ends()
+    await told.after(15)
+    assert (row := await store.read(lambda s: outbox.find(s, slot))) is not None
+    assert row.state is OutboxState.DROPPED
+
+
 async def test_a_status_that_cannot_be_told_stops_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run's is told all the same, and the broken one is not tried for ever."""
     told = await telling(store, steps(1))
