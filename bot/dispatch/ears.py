@@ -16,7 +16,7 @@ from bot.dispatch import schedules
 from bot.dispatch.authorise import PATIENCE
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
-from bot.dispatch.lifecycle import hear_end
+from bot.dispatch.lifecycle import hear_end, hear_unlocked
 from bot.dispatch.occasion import Ear, Heard, Occasion
 from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.ticks import hear_tick
@@ -34,6 +34,7 @@ EARS: tuple[Ear, ...] = (
     hear_event,
     schedules.hear,
     hear_end,
+    hear_unlocked,
 )
 #: those that tell something, and neither start nor answer anything
 INFORMING = frozenset({hear_configuration, hear_head})
