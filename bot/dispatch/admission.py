@@ -84,9 +84,13 @@ def day(
     `thread_id` is None where the thread is to be opened for it.
     """
     if (limit := quota.reached(session, repository_id, thread_id, actor, limits, now)) is not None:
-        return Refusal(limit.key, limit.told, f"{limit.key}-{now:%Y-%m-%d}")
+        told = f"{limit.told}; ask again later, or raise that limit"
+        return Refusal(limit.key, told, f"{limit.key}-{now:%Y-%m-%d}")
     if spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
-        told = f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories"
+        told = (
+            f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories; "
+            "ask again later"
+        )
         return Refusal("operator_day", told, f"operator_day-{now:%Y-%m-%d}")
     return None
 

@@ -128,11 +128,15 @@ BUILTINS: tuple[Builtin, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An agent or workflow as `help` lists it; `params` are its `key=value` words as people write them."""
+    """An agent or workflow as `help` lists it; `params` are its `key=value` words as people write them.
+
+    `role` is the least role that may ask for it, None for the `trigger_role` of the repository.
+    """
 
     name: str
     description: str = ""
     params: tuple[str, ...] = ()
+    role: Role | None = None
 
 
 def help_text(
@@ -149,7 +153,9 @@ def help_text(
         if len(words) > _WORDS_MAX:
             takes.append((offer.name, words))
             words = "key=…"
-        rows.append((" ".join(filter(None, [handle, offer.name, words, "…"])), offer.description or "–"))
+        who = f"({offer.role} and above)" if offer.role is not None else ""
+        what = " ".join(filter(None, [offer.description, who])) or "–"
+        rows.append((" ".join(filter(None, [handle, offer.name, words, "…"])), what))
     parts = ["**What you can ask me here**", ""]
     parts += _table(("write", "to"), rows) if rows else ["This repository names no agents or workflows of its own."]
     if takes:

@@ -16,7 +16,7 @@ from bot.dispatch import schedules
 from bot.dispatch.authorise import patient
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
-from bot.dispatch.lifecycle import hear_end
+from bot.dispatch.lifecycle import hear_end, hear_unlocked
 from bot.dispatch.occasion import Ear, Heard, Occasion, silent
 from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.ticks import hear_tick
@@ -35,6 +35,7 @@ EARS: tuple[Ear, ...] = (
     hear_configuration,
     schedules.hear,
     hear_end,
+    hear_unlocked,
 )
 #: those that tell something, and neither start nor answer anything
 INFORMING = frozenset({hear_configuration, hear_head})

@@ -14,7 +14,6 @@ from bot.model.role import Role, strictest
 from bot.model.slot import Slot
 from bot.model.state import RunState
 from bot.publish import Footer, cancelled_body, inline_code, put_away, run_footer, say_gate
-from bot.publish.footer import dollars
 from bot.publish.gate import person
 from bot.store import Session, dispatches, gates, runs, threads
 from bot.store.tables import Run, Thread
@@ -72,7 +71,9 @@ async def _cancel(replies: Replies, asked: Asked, acceptance: Acceptance, _clien
         found = _meant(session, thread, asked.command)
         if not found:
             named = asked.command.params.get("run")
-            text = f"{named} is not under way here." if named else "Nothing is under way here."
+            others = dispatches.open_of_thread(session, thread.id)
+            rest = f"; {_names(others)} {'is' if len(others) == 1 else 'are'}" if others else ""
+            text = f"{named} is not under way here{rest}." if named else "Nothing is under way here."
             replies.not_done(session, thread, asked, acceptance, text)
             return
         ends, stays = _parted(session, found, asked, acceptance)
@@ -145,8 +146,7 @@ def _stopped(session: Session, run: Run, acceptance: Acceptance) -> str:
     """The end of a run that `stop` cancels, on one line: whose it was, and what it spent."""
     actor = dispatches.get(session, run.dispatch_id).actor
     whose = f", asked for by {person(actor)}," if actor != acceptance.event.sender.login else ""
-    usage = _footer(session, run).usage
-    spent = dollars(usage.cost) if usage is not None and usage.cost else ""
+    spent = _footer(session, run).spent
     so_far = " so far" if run.state is RunState.RUNNING else ""
     tail = f" · {spent}{so_far}" if spent else ""
     return f"- r{run.number} {inline_code(run.workflow)}{whose} was cancelled{tail}"

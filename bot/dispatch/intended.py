@@ -120,9 +120,12 @@ class ThreadIntents:
         configured = await self._p.configured(client)
         usable = configured.configuration
         if usable is None:
-            raise await self._refused(act, asking, "the configuration cannot be used", "configuration")
+            raise await self._refused(
+                act, asking, "the configuration cannot be used; `config` says why", "configuration"
+            )
         if usable.workflow_for(name) is None:
-            raise await self._refused(act, asking, "there is nothing of that name any more", "unknown_workflow")
+            why = "there is nothing of that name any more; `help` lists what there is"
+            raise await self._refused(act, asking, why, "unknown_workflow")
         role = await self._authorised(act, asking, usable, repository, client)
         issue = await client.issue(act.thread.number)
         signed = self._signed(usable, name, wanted.get("params") or {})

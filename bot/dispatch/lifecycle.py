@@ -4,6 +4,7 @@
 |-------------------------------------|----------------------|-------------------------------------------------|
 | `issues.deleted`                    | `deleted`            | the thread ends, its texts are purged           |
 | `issues.transferred`                | `transferred`        | the thread ends; in its new place it is another |
+| `unlocked`                          |                      | open questions that were refused are shown      |
 | `repository.deleted`                | `repository_removed` | its threads end                                 |
 | `repository.transferred`, `renamed` |                      | they go on by the new name, if it is served     |
 | `repository.archived`, `unarchived` | `archived`           | they end; what is asked later counts again      |
@@ -26,7 +27,9 @@ from functools import partial
 from bot.dispatch.identity import Identity
 from bot.dispatch.occasion import Heard, Occasion
 from bot.model.event import Notice
-from bot.store import Session, lives, schedules
+from bot.model.state import OutboxState
+from bot.publish.gate_comment import slot_of
+from bot.store import Session, gates, lives, outbox, schedules
 from bot.store.tables import Thread
 from bot.workflows.triggers import next_time
 
@@ -52,6 +55,20 @@ async def hear_end(occasion: Occasion) -> Heard | None:
             lives.purge(session, thread, now)
 
     return Heard(f"the thread ended: {reason}", act, silent=True)
+
+
+async def hear_unlocked(occasion: Occasion) -> Heard | None:
+    """A conversation that is unlocked: what is asked in it, and could not be shown, is shown now."""
+    if occasion.event.action != "unlocked":
+        return None
+
+    def act(session: Session, thread: Thread) -> None:
+        for asked in gates.open_in(session, thread.id):
+            for row in outbox.parts(session, slot_of(session, asked)):
+                if row.state is OutboxState.DROPPED:
+                    outbox.revive(session, row)
+
+    return Heard("the conversation was unlocked", act, silent=True)
 
 
 def follow(session: Session, notice: Notice, identity: Identity, now: datetime) -> str:

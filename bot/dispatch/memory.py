@@ -108,18 +108,17 @@ def is_purged(session: Session, event: Event) -> bool:
 
 
 def _cancel_asked_by(session: Session, thread: Thread, comment: Comment, speaker: Speaker, now: datetime) -> None:
-    """A deleted trigger cancels the dispatches that have not started; there is nobody left to answer.
+    """A deleted trigger cancels what it asked for and has not started, and what tries that again; each end is told.
 
-    So it does with what tries its request again; whoever asked for that is told.
+    It may be another's comment that somebody deleted.
     """
     by = "the deletion of the comment that asked"
     for run in dispatches.open_of_thread(session, thread.id):
         dispatch = dispatches.get(session, run.dispatch_id)
         if dispatch.state is not DispatchState.QUEUED:
             continue
-        if (dispatch.target_kind, dispatch.comment_id) == (comment.kind, comment.id):
-            dispatches.cancel(session, run, by, now)
-        elif run.retry_of is not None and dispatch.trigger.get("comment_id") == comment.id:
+        asked_by = (dispatch.target_kind, dispatch.comment_id) == (comment.kind, comment.id)
+        if asked_by or (run.retry_of is not None and dispatch.trigger.get("comment_id") == comment.id):
             dispatches.cancel(session, run, by, now)
             body = cancelled_body(run=run.number, workflow=run.workflow, by=by)
             speaker.comment(session, thread, Slot(f"run/{run.id}", "end"), purpose="cancelled", body=body, run=run)

@@ -26,7 +26,7 @@ from bot.publish.gate import moment
 from bot.store import Session, dispatches, gates, runs
 from bot.store.gates import Asked as Gated
 from bot.store.tables import Run, Thread
-from bot.workflows import Configuration, DayLimits
+from bot.workflows import Budget, Configuration, DayLimits
 from bot.workflows.answers import for_people
 
 
@@ -46,7 +46,13 @@ def help_body(acceptance: Acceptance) -> str:
 def _offer(usable: Configuration, name: str) -> Offer:
     workflow = usable.workflow_for(name)
     assert workflow is not None, "names() names only what runs"
-    return Offer(name, workflow.description, inputs.words(workflow))
+    return Offer(name, workflow.description, inputs.words(workflow), _own_role(usable, name))
+
+
+def _own_role(usable: Configuration, name: str) -> Role | None:
+    """The least role that may run it, where that is another than may command."""
+    role = usable.role_for(name)
+    return role if role is not usable.bot.trigger_role else None
 
 
 def did_you_mean(command: Command, acceptance: Acceptance) -> str:
@@ -147,23 +153,19 @@ def config_body(acceptance: Acceptance) -> str:
 def _in_force(usable: Configuration, commit: str, acceptance: Acceptance) -> str:
     bot = usable.bot
     at = f" at {commit[:7]}" if commit else ""
-    run, limits = bot.limits.per_run, bot.limits
-    spend = [
-        f"${run.usd:g}" if run.usd is not None else "",
-        f"{run.tokens:,} tokens" if run.tokens is not None else "",
-        f"{run.minutes:g} minutes" if run.minutes is not None else "",
-    ]
+    limits = bot.limits
     rows = [
         ("default", inline_code(bot.default)),
         ("may command", f"{bot.trigger_role} and above"),
         ("recency window", f"{bot.history_comment_count} comments, authors {inline_code(bot.history.authors)}"),
-        ("one run may spend", ", ".join(filter(None, spend)) or "no limit here"),
+        ("one run may spend", _amounts(limits.per_run) or "no limit here"),
         ("one person in 24 hours", _day(limits.per_actor_day)),
         ("this repository in 24 hours", _day(limits.per_repo_day)),
         ("one thread in 24 hours", _day(limits.per_issue_day)),
+        ("one prompt", _prompt(limits.prompt_tokens)),
         ("ceilings of whoever runs me", _ceilings(acceptance.ceilings)),
     ]
-    agents = [f"| {inline_code(name)} | {_runs_on(usable, name, acceptance.can_ask)} |" for name in usable.names()]
+    roster = [f"| {inline_code(name)} | {_entry(usable, name, acceptance.can_ask)} |" for name in usable.names()]
     return "\n".join(
         [
             f"**Configuration in force{at}**",
@@ -174,9 +176,24 @@ def _in_force(usable: Configuration, commit: str, acceptance: Acceptance) -> str
             "",
             "| roster | runs on |",
             "|---|---|",
-            *agents,
+            *roster,
         ]
     )
+
+
+def _amounts(budget: Budget) -> str:
+    pieces = [
+        f"${budget.usd:g}" if budget.usd is not None else "",
+        f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
+        f"{budget.minutes:g} minutes" if budget.minutes is not None else "",
+    ]
+    return ", ".join(filter(None, pieces))
+
+
+def _prompt(tokens: int | None) -> str:
+    if tokens is None:
+        return "80 % of the model's window, 150,000 tokens where that is not known"
+    return f"{tokens:,} tokens"
 
 
 def _day(limits: DayLimits) -> str:
@@ -193,6 +210,14 @@ def _ceilings(ceilings: Ceilings) -> str:
         f"${ceilings.usd_day:g} in 24 hours, all repositories together" if ceilings.usd_day < inf else "",
     ]
     return ", ".join(filter(None, pieces)) or "none"
+
+
+def _entry(usable: Configuration, name: str, can_ask: Callable[[str], bool] | None) -> str:
+    """What it runs on, and where it has rules of its own, who may ask for it and what one run may spend."""
+    workflow, role = usable.workflows.get(name), _own_role(usable, name)
+    spends = _amounts(usable.budget_for(workflow)) if workflow is not None and workflow.budget is not None else ""
+    own = [f"{role} and above" if role is not None else "", f"{spends} a run" if spends else ""]
+    return "; ".join(filter(None, [_runs_on(usable, name, can_ask), *own]))
 
 
 def _runs_on(usable: Configuration, name: str, can_ask: Callable[[str], bool] | None) -> str:

@@ -87,7 +87,9 @@ def _found(session: Session, event: Event, command: Command) -> _Meant | UserErr
         run = dispatches.numbered(session, thread.id, int(named[1:]))
     if run is None:
         message = f"there is no {named} in this thread" if named else "nothing has ended here that could be tried again"
-        return UserError("retry_refused", message, "")
+        return UserError(
+            "retry_refused", message, "`status` names the newest" if named else "`help` lists what there is"
+        )
     return _Meant(run, dispatches.get(session, run.dispatch_id), session.get_one(Snapshot, run.snapshot_id))
 
 
@@ -115,7 +117,8 @@ def _again(
     if not run.state.ended and (run.cancelled_by is None or "from" in asked.command.params):
         raise UserError("retry_refused", f"{name} is still under way", f"`{acceptance.handle} cancel {name}` ends it")
     if (other := dispatches.retrying(session, run.id)) is not None:
-        raise UserError("retry_refused", f"r{other.number} is trying {name} again already", "")
+        hint = f"`{acceptance.handle} cancel r{other.number}` ends that"
+        raise UserError("retry_refused", f"r{other.number} is trying {name} again already", hint)
     workflow = usable.workflow_for(run.workflow)
     if workflow is None:
         raise UserError(

@@ -28,7 +28,7 @@ def meant(session: Session, thread: Thread, command: Command) -> Sequence[Run]:
     if (named := command.params.get("run")) is not None:
         if one := [run for run in found if named == f"r{run.number}"]:
             return one
-        raise UserError("steer_none", f"there is no {named} under way here")
+        raise UserError("steer_none", f"there is no {named} under way here", "`status` lists what is.")
     if at_work := [run for run in found if run.state is RunState.RUNNING]:
         return at_work
     if len(found) > 1:
@@ -36,7 +36,7 @@ def meant(session: Session, thread: Thread, command: Command) -> Sequence[Run]:
         hint = f"Name one, as in `steer r{found[0].number} …`."
         raise UserError("steer_several", f"several are under way here ({names})", hint)
     if not found:
-        raise UserError("steer_none", "nothing is under way here")
+        raise UserError("steer_none", "nothing is under way here", "Ask for it anew, with these words.")
     return found
 
 

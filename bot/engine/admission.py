@@ -27,7 +27,7 @@ FRESH = timedelta(seconds=10)
 #: runs whose last look is remembered; of one that is not, it is long ago
 MOST = 10_000
 #: whatever has happened of it before: whoever asked may ask no more
-REVOKED = "The role of the person who asked changed before this started."
+REVOKED = "The role of the person who asked changed meanwhile."
 #: where a repository's own files lie; those of a base have another name in front
 OWN = ".github/"
 #: ends whose reason may reach nobody in the thread
@@ -53,7 +53,8 @@ class Admission:
 
     async def _role(self, rows: RunRows, configuration: Configuration, client: RepositoryClient) -> End | None:
         now = self._t.clock.now()
-        if now - self._looked.get(rows.run.id, rows.dispatch.created_at) <= FRESH:
+        # the clock may have been set back since
+        if abs(now - self._looked.get(rows.run.id, rows.dispatch.created_at)) <= FRESH:
             return None
         if rows.dispatch.actor_role:
             may = await self._may(rows, configuration, client)

@@ -19,6 +19,7 @@ from bot.model.state import OutboxState, RunState
 from bot.publish import Speaker, closed_status_body, run_footer, run_usage, status_body, step_line
 from bot.store import Session, Store, dispatches, outbox, posts, runs, spoken
 from bot.store.runs import RunRows
+from bot.store.tables import Outbox
 from bot.workflows import BotFile, Memo, Workflow
 
 _log = log.get("engine")
@@ -88,7 +89,7 @@ class Progress:
             self._close(session, rows, slot, now)
             return
         wanted = bot.publish.progress == "status"
-        if wanted and now >= rows.run.queued_at + self._after:
+        if wanted and now >= rows.run.queued_at + self._after and not _refused(outbox.find(session, slot), rows):
             self._say(session, rows, self._body(session, rows, workflow, bot, now), slot)
         # a check goes on where the comment is not wanted
         told = wanted or rows.thread.is_pull_request
@@ -112,7 +113,7 @@ class Progress:
         if row is not None and row.posted_id is None and row.state is OutboxState.PENDING:
             outbox.drop(session, row.id, "the run ended first")
             row = None
-        if row is None or row.state is OutboxState.DROPPED:
+        if row is None or _refused(row, rows):
             runs.status_told(session, rows.run.id, NEVER)
             return
         said = spoken.of_run(session, rows.run.id, _RESULTS)
@@ -131,7 +132,12 @@ class Progress:
         runs.status_told(session, rows.run.id, NEVER)
 
     def _say(self, session: Session, rows: RunRows, body: str, slot: Slot) -> None:
-        self._speaker.comment(session, rows.thread, slot, purpose="status", body=body, run=rows.run, max_parts=1)
+        row = outbox.find(session, slot)
+        # what had to wait for the pace was sent later than it was told
+        at = row.posted_at + self._every if row is not None and row.posted_at is not None else None
+        self._speaker.comment(
+            session, rows.thread, slot, purpose="status", body=body, run=rows.run, max_parts=1, not_before=at
+        )
 
     def _known(self, rows: RunRows) -> tuple[BotFile, Workflow | None]:
         checked = self._memo.check(rows.snapshot.repository_id, rows.snapshot.commit, rows.snapshot.files)
@@ -146,10 +152,20 @@ def _where(rows: RunRows, where: str) -> str:
     return " · ".join(filter(None, (where, again, str(trial or ""))))
 
 
+def _refused(row: Outbox | None, rows: RunRows) -> bool:
+    """Whether GitHub refused it, so that it is not tried at every change; what stands there is brought to its end."""
+    if row is None or row.state is not OutboxState.DROPPED:
+        return False
+    return row.posted_id is None or not rows.run.state.ended
+
+
 def say_check(session: Session, speaker: Speaker, rows: RunRows, workflow: Workflow | None, now: datetime) -> None:
     """The check of a run that has started, where its thread is a pull request. A trial says nothing about a commit."""
     if not rows.thread.is_pull_request or rows.run.started_at is None or rows.dispatch.trial:
         return
+    slot = Slot(f"run/{rows.run.id}", "check")
+    if _refused(outbox.find(session, slot), rows):
+        return
     steps = run_words.step_states(rows, workflow) if workflow is not None else []
     payload = run_words.check_payload(rows, workflow, now, name=rows.run.workflow, line=step_line(steps))
-    speaker.check(session, rows.thread, Slot(f"run/{rows.run.id}", "check"), payload, run=rows.run)
+    speaker.check(session, rows.thread, slot, payload, run=rows.run)

@@ -18,7 +18,9 @@ HANDLED: Mapping[str, frozenset[str]] = {
     ),
     "pull_request_review": frozenset({"submitted", "edited", "dismissed"}),
     "pull_request_review_comment": frozenset({"created", "edited", "deleted"}),
-    "pull_request": frozenset({"opened", "edited", "closed", "reopened", "labeled", "synchronize", "ready_for_review"}),
+    "pull_request": frozenset(
+        {"opened", "edited", "closed", "reopened", "labeled", "synchronize", "ready_for_review", "unlocked"}
+    ),
     # what a `wait` step may wait for besides, and what failed checks start
     "check_run": frozenset({"completed"}),
     "check_suite": frozenset({"completed"}),

@@ -63,7 +63,7 @@ def cancelled_body(*, run: int, workflow: str, by: str = "", why: str = "", foot
 def configuration_body(
     findings: Sequence[Finding], *, commit: str = "", link: Callable[[str, int], str] | None = None
 ) -> str:
-    """A configuration that cannot be used: each finding with place, code, what is wrong and what to do.
+    """A configuration that cannot be used, or has warnings: each finding with place, code, what is wrong, what to do.
 
     `link` gives the address of a file's line.
     """
@@ -72,7 +72,8 @@ def configuration_body(
     named = inline_code(files[0]) if len(files) == 1 else "The configuration"
     at = f" at {commit[:7]}" if commit else ""
     tip = "<sub>`threadsmith validate` finds the same on your machine</sub>" if table else ""
-    return stack(f"**{named}{at} cannot be used**", table, tip)
+    warned = bool(findings) and all(finding.severity == "warning" for finding in findings)
+    return stack(f"**{named}{at} {'has warnings' if warned else 'cannot be used'}**", table, tip)
 
 
 def findings_table(findings: Sequence[Finding], *, link: Callable[[str, int], str] | None = None) -> str:

@@ -61,15 +61,18 @@ class Footer:
         """The run, linked where there is a page of it."""
         return f"[r{self.run}]({self.url})" if self.url else f"r{self.run}"
 
+    @property
+    def spent(self) -> str:
+        """Tokens and cost, as far as they are known."""
+        tokens, cost = (self.usage.tokens, self.usage.cost) if self.usage is not None else (0, None)
+        return " · ".join(filter(None, [_count(tokens, "token") if tokens else "", dollars(cost) if cost else ""]))
+
     def __str__(self) -> str:
         again = f", again r{self.again}" if self.again is not None else ""
         pieces = [f"{self.link}{again}", plain(self.name), plain(self.trial), plain(self.model)]
         if self.seconds is not None:
             pieces.append(duration(self.seconds))
-        if self.usage is not None and self.usage.tokens:
-            pieces.append(_count(self.usage.tokens, "token"))
-        if self.usage is not None and self.usage.cost:
-            pieces.append(dollars(self.usage.cost))
+        pieces.append(self.spent)
         if self.saw is not None:
             pieces.append(str(self.saw))
         if self.threads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.state import GateState
 from bot.publish.body import inline_code
@@ -14,7 +15,7 @@ from bot.publish.speaker import Speaker
 from bot.store import Session, gates, outbox, spoken
 from bot.store.gates import Asked
 from bot.store.tables import Frame, Outbox, Thread
-from bot.workflows.answers import choices
+from bot.workflows.answers import Person, barred, choices
 from bot.workflows.gate_steps import ASKED_MAX
 
 
@@ -91,9 +92,9 @@ def say_reminder(session: Session, speaker: Speaker, asked: Asked) -> None:
     """One comment at half time that names who is asked for: only a new comment is told to people."""
     gate = asked.gate
     assert gate.deadline is not None, "what is open for ever has no half time"
-    whom = [str(login) for login in gate.who.get("logins") or ()]
-    if not whom and not gate.who.get("not_requester"):
-        whom = [asked.dispatch.actor]
+    named = [str(login) for login in gate.who.get("logins") or ()]
+    shut_out = asked.dispatch.actor.casefold() if gate.who.get("not_requester") else ""
+    whom = [login for login in named if login.casefold() != shut_out] if named else _requester(asked)
     row = outbox.find(session, slot_of(session, asked))
     body = reminder_body(
         name=asked.name,
@@ -112,6 +113,15 @@ def say_reminder(session: Session, speaker: Speaker, asked: Asked) -> None:
         run=asked.run,
         mentions=gate.options.get("mentions") or (),
     )
+
+
+def _requester(asked: Asked) -> list[str]:
+    """Whoever asked for the run, if they may answer: by the role that they had then; other bots never do."""
+    dispatch, who = asked.dispatch, asked.gate.who
+    if not dispatch.actor_role:
+        return []
+    person = Person(dispatch.actor_id, dispatch.actor, Role(dispatch.actor_role))
+    return [] if barred(who, person, [dispatch.actor_id]) else [dispatch.actor]
 
 
 def slot_of(session: Session, asked: Asked, time: int | None = None, *, what: str = "gate") -> Slot:

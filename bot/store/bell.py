@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+#: seconds after which whoever waits for a time of day looks at the clock again: it may be set, and while the machine
+#: sleeps the event loop's stands still
+LONGEST = 60.0
+
 
 class Bell:
     """Counts rings. A waiter notes `count`, looks for rows, and waits for a count beyond: no ring is ever missed."""
@@ -20,13 +24,13 @@ class Bell:
                 waiter.set_result(None)
 
     async def wait(self, seen: int, timeout: float | None = None) -> None:
-        """Return when the bell has been rung since `seen`, or after `timeout` seconds."""
+        """Return when the bell has been rung since `seen`, or after `timeout` seconds, `LONGEST` at most."""
         if self.count != seen:
             return
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.add(waiter)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(None if timeout is None else min(timeout, LONGEST)):
                 await waiter
         except TimeoutError:
             pass

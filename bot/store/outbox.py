@@ -236,6 +236,15 @@ def deleted(session: Session, row: Outbox) -> None:
     ring(session, "outbox")
 
 
+def revive(session: Session, row: Outbox) -> None:
+    """What was refused can be said by now."""
+    row.state = follow(row.state, OutboxState.PENDING)
+    row.not_before, row.reason, row.tries = None, "", 0
+    session.add(row)
+    session.flush()
+    ring(session, "outbox")
+
+
 def untarget(session: Session, row_id: str, reason: str) -> None:
     """What it was to reply to takes no reply: say it in the conversation."""
     row = session.get_one(Outbox, row_id)

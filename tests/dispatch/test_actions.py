@@ -103,7 +103,10 @@ async def test_cancel_of_one_run_leaves_the_others(store: Store) -> None:
         RunState.QUEUED,
         RunState.QUEUED,
     ]
-    for run, words in (("r2", "r2 is not under way here."), ("r9", "r9 is not under way here.")):
+    for run, words in (
+        ("r2", "r2 is not under way here; r1 and r3 are."),
+        ("r9", "r9 is not under way here; r1 and r3 are."),
+    ):
         said = await do(store, builtin("cancel", run=run))
         assert said is not None
         assert said.body == words

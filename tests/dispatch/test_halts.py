@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import select
 
 from bot.model.state import RunState
-from bot.store import Session
-from bot.store.tables import Thread
+from bot.store import Session, runs
+from bot.store.tables import Attempt, Thread
 from tests.dispatch.scene import MEG, SAM, Scene
 from tests.rows import ANA, NOW
 
@@ -77,3 +77,20 @@ async def test_who_asked_may_always_cancel(scene: Scene) -> None:
     scene.grant(MEG, "read")
     await scene.says(MEG, "@bot cancel r3", comment_id=506, at=LATER)
     assert (await states(scene))[-1] is RunState.CANCELLED
+
+
+async def test_stop_names_what_was_spent(scene: Scene) -> None:
+    """The tokens too: not every model has a known price."""
+    scene.configure(LOW)
+    await scene.says(ANA, "@bot open", comment_id=501)
+    (run,) = await scene.runs()
+
+    def spend(session: Session) -> None:
+        root = runs.rows(session, run.id).root.id
+        session.add(
+            Attempt(run_id=run.id, frame_id=root, step="a", kind="agent", number=1, started_at=NOW, input_tokens=1_200)
+        )
+
+    await scene.store.write(spend)
+    await scene.says(MEG, "@bot stop", comment_id=502, at=LATER)
+    assert (await scene.said())[-1].endswith("- r1 `open`, asked for by @ana, was cancelled · 1,200 tokens")

@@ -33,6 +33,11 @@ workflows:
     description: Builds it.
     params: {base: main}
     steps: [{id: one, run: "true"}]
+  deploy:
+    description: Deploys it.
+    trigger_role: maintain
+    budget: {usd: 5, minutes: 3}
+    steps: [{id: one, run: "true"}]
   hidden:
     on: {mention: false}
     steps: [{id: one, run: "true"}]
@@ -49,6 +54,7 @@ async def test_help_names_what_a_mention_may_start(store: Store) -> None:
     text = await told(store, "help")
     assert "| `@bot build [base=…] …` | Builds it. |" in text
     assert "| `@bot helper …` | Answers. |" in text
+    assert "| `@bot deploy …` | Deploys it. (maintain and above) |" in text
     assert "hidden" not in text
     assert "goes to `helper`" in text
     assert "`@bot cancel [run]`" in text
@@ -73,7 +79,9 @@ async def test_config_is_what_is_in_force(store: Store) -> None:
         "| one run may spend | $1.5, 12,000 tokens, 9 minutes |",
         "| `helper` | `demo:helper` |",
         "| `local` | `sh answer.sh` |",
+        "| one prompt | 80 % of the model's window, 150,000 tokens where that is not known |",
         "| `build` | a workflow |",
+        "| `deploy` | a workflow; maintain and above; $5, 12,000 tokens, 3 minutes a run |",
         "| `ask` | the operator's default model |",
     ):
         assert line in text
@@ -89,6 +97,8 @@ async def test_config_shows_warnings_too(store: Store) -> None:
     both = {**files.files, ".github/bot.yaml": "version: 1\n"}
     text = await told(store, "config", Configured("c0ffee", both, *check(both, builtin_files())))
     assert "in force" in text
+    assert "`.github/bot.yaml` at c0ffee has warnings" in text
+    assert "cannot be used" not in text
     assert "`ignored_file`" in text
 
 

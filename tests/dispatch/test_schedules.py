@@ -419,7 +419,7 @@ async def test_no_issue_beyond_the_limits(scene: Scene) -> None:
     await timetable(scene).look()
     assert (await looked_at(scene)).reason == (
         "schedule: fresh was not started: per_actor_day: ana has used up the 1 requests that `limits.per_actor_day` "
-        "allows in 24 hours"
+        "allows in 24 hours; ask again later, or raise that limit"
     )
     assert sent == []
     await scene.pass_time(timedelta(days=1))

@@ -330,7 +330,9 @@ async def test_a_tick_in_the_comment_of_the_time_before(scene: Scene) -> None:
     [
         ({"role": "write"}, "@ana "),
         ({"role": "write", "not_requester": True}, ""),
+        ({"role": "maintain"}, ""),
         ({"logins": ["meg", "sam"]}, "@meg @sam "),
+        ({"logins": ["Ana", "meg"], "not_requester": True}, "@meg "),
     ],
 )
 async def test_whom_a_reminder_names(scene: Scene, who: dict[str, Any], named: str) -> None:

@@ -77,6 +77,8 @@ async def test_a_configuration_that_cannot_be_used(store: Store, tmp_path: Path)
         (11, {"role_name": "admin", "user": {"id": 999, "login": "ana"}}, "write", False, 1),
         (11, 404, "write", False, 1),
         (11, 403, "write", False, 1),
+        # the clock was set back
+        (-3_600, {"role_name": "read"}, "write", False, 1),
     ],
 )
 async def test_the_role_is_checked_again_at_the_start(
@@ -88,7 +90,7 @@ async def test_the_role_is_checked_again_at_the_start(
         room.server.on("GET", PERMISSION, good)
         room.server.clock.advance(seconds)
         end = await room.desk.admit(await room.case.rows())
-        sentence = "The role of the person who asked changed before this started."
+        sentence = "The role of the person who asked changed meanwhile."
         assert end == (None if allowed else End(RunState.CANCELLED, None, sentence))
         assert len(room.server.sent("GET", PERMISSION)) == asked
 
@@ -105,7 +107,7 @@ async def test_another_bot_is_asked_for_by_its_id(store: Store, tmp_path: Path) 
         room.server.on("GET", f"{REPO}/commits/main", httpx.Response(200, text="e" * 40))
         room.server.on("GET", f"{REPO}/git/trees/{'e' * 40}", answer({"sha": "e" * 40, "tree": [], "truncated": False}))
         end = await room.desk.admit(rows)
-        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed meanwhile.")
         assert room.server.sent("GET", PERMISSION) == []
 
 
@@ -131,7 +133,7 @@ async def test_the_role_is_checked_again_when_it_goes_on(store: Store, tmp_path:
         room.server.clock.advance(60)
         room.server.on("GET", PERMISSION, answer({"role_name": "read"}))
         end = await room.desk.admit(await room.case.rows())
-        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed before this started.")
+        assert end == End(RunState.CANCELLED, None, "The role of the person who asked changed meanwhile.")
 
 
 # -- the place

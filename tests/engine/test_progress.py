@@ -115,6 +115,18 @@ async def test_what_a_retry_took_over_was_paid_by_the_run_it_is_from(store: Stor
     assert (await told.after(60) or "").startswith("r1 `main` · running 1 min\n")
 
 
+async def test_an_edit_is_fifteen_seconds_behind_what_was_sent_late(store: Store) -> None:
+    """The pace may hold a comment back: the time between two edits counts from when the first stood there."""
+    told = await telling(store, steps(3), s1=Done(output="x"))
+    await told.after(60)
+    told.clock.advance(10)
+    await told.posted()
+    await told.play.step()
+    assert "✅ s1" in (await told.after(5) or "")
+    assert (row := await told.row()) is not None
+    assert (row.state, row.not_before) == (OutboxState.PENDING, told.clock.now() + timedelta(seconds=10))
+
+
 async def test_it_ends_as_one_line_that_leads_to_the_result(store: Store) -> None:
     """Only when the result stands, and never more than one edit in fifteen seconds."""
     told = await telling(store, steps(1))
@@ -221,6 +233,59 @@ async def test_on_a_pull_request_a_check_says_the_same_and_is_completed_whatever
     await told.after(15)
     assert (row := await store.read(lambda s: outbox.find(s, slot))) is not None
     assert '"conclusion":"cancelled"' in row.body
+
+
+async def test_what_github_refuses_is_not_tried_at_every_change(store: Store) -> None:
+    """The thread was locked: nothing is sent while the run goes on; what stands there is closed with one try."""
+    told = await telling(store, steps(3), s1=Done(output="x"))
+    await told.after(60)
+    await told.posted()
+    await told.play.step()
+    await told.after(15)
+
+    def refuse(session: Session) -> None:
+        row = outbox.find(session, Slot(f"run/{told.play.case.run_id}", "status"))
+        assert row is not None
+        outbox.drop(session, row.id, "locked")
+
+    await store.write(refuse)
+    await told.after(600)
+    assert (row := await told.row()) is not None
+    assert (row.state, row.reason) == (OutboxState.DROPPED, "locked")
+    await told.ends()
+    await store.write(lambda s: outbox.drop(s, s.exec(select(Outbox).where(Outbox.purpose == "result")).one().id, "x"))
+    assert (await told.after(15) or "").startswith("r1 `main` · succeeded after ")
+    assert (row := await told.row()) is not None
+    assert row.state is OutboxState.PENDING
+    await store.write(refuse)
+    await told.after(600)
+    assert (row := await told.row()) is not None
+    assert row.state is OutboxState.DROPPED
+
+
+async def test_a_check_that_is_refused_is_not_tried_again(store: Store) -> None:
+    """The App may lack the permission: a run of an hour asks once."""
+    told = await telling(store, steps(2))
+    slot = Slot(f"run/{told.play.case.run_id}", "check")
+
+    def pull(session: Session) -> None:
+        thread = session.get_one(Thread, runs.rows(session, told.play.case.run_id).run.thread_id)
+        thread.is_pull_request = True
+        session.add(thread)
+
+    def refuse(session: Session) -> None:
+        row = outbox.find(session, slot)
+        assert row is not None
+        outbox.drop(session, row.id, "permission_missing: checks")
+
+    await store.write(pull)
+    await told.after(60)
+    await store.write(refuse)
+    await told.after(600)
+    await told.ends()
+    await told.after(15)
+    assert (row := await store.read(lambda s: outbox.find(s, slot))) is not None
+    assert row.state is OutboxState.DROPPED
 
 
 async def test_a_status_that_cannot_be_told_stops_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,8 +202,8 @@ async def test_a_failed_step_is_told_with_what_to_do(store: Store, failure: Fail
             "confused",
         ),
         (
-            End(RunState.CANCELLED, None, "The role of the person who asked changed before this started."),
-            ["r1 `main` was cancelled.", "The role of the person who asked changed before this started."],
+            End(RunState.CANCELLED, None, "The role of the person who asked changed meanwhile."),
+            ["r1 `main` was cancelled.", "The role of the person who asked changed meanwhile."],
             None,
         ),
     ],

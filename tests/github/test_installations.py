@@ -10,7 +10,6 @@ from bot.demo.records import App
 from bot.errors import Forbidden, NotFound, Transient
 from bot.github import GitHub, Purpose
 from tests.contract.openapi import CheckedTransport
-from tests.contract.pull_routes import with_pull
 from tests.demo.scene import Scene, key, scene
 from tests.github.fake import FakeClock, FakeGitHub, answer, make_github
 from tests.github.lookalike import client_of
@@ -142,15 +141,3 @@ async def test_files_and_configuration_of_a_fork(tmp_path: Path) -> None:
     assert files == {".github/bot.yml": b"version: 1\n", ".github/bot/a.yml": b"x\n"}
     world.set_state(made.repo, pull.number, "sam", "closed")
     assert not (await client.pull_request(pull.number)).is_open
-
-
-async def test_paths_of_a_pull_request(tmp_path: Path) -> None:
-    """A page of them, how many there are, and what moved files were called."""
-    made = scene(tmp_path)
-    pull, client = with_pull(made), client_of(made)
-    page = await client.pull_request_files(pull.number)
-    assert (set(page.paths), page.previous, page.last) == (
-        {"check.sh", "docs/size.md", "src/size.py"}, ("run.sh",), 1,
-    )  # fmt: skip
-    page = await client.pull_request_files(pull.number, 2, 2)
-    assert (len(page.paths), page.last) == (1, 2)

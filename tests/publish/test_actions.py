@@ -59,6 +59,8 @@ async def test_labels_come_and_go(made: Stage) -> None:
 
 async def test_labels_of_a_pull_request(made: Stage) -> None:
     await made.want("labels", {"add": ["a/b c"], "remove": []}, thread=2)
+    await made.sender().sweep()
+    assert labels(made, 2) == ["a/b c"]
     await made.want("labels", {"add": [], "remove": ["a/b c"]}, thread=2, name="off")
     await made.sender().sweep()
     assert labels(made, 2) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -178,6 +179,13 @@ def test_findings_of_several_files() -> None:
     assert lines[4].startswith("| `.github/bot.yml` 4:5 ")
     assert lines[5] == "| `.github/bot/a.yml` 1:1 `x` | a \\| b\\|c d |  |"
     assert body.configuration_body(()) == "**The configuration cannot be used**"
+
+
+def test_a_configuration_with_warnings() -> None:
+    """It is used all the same, and is not said to be useless."""
+    warned = replace(FINDING, severity="warning")
+    assert body.configuration_body([warned], commit="4be1d02e8f7a").startswith("**`.github/bot.yml` at 4be1d02 has ")
+    assert "cannot be used" in body.configuration_body([warned, FINDING])
 
 
 def test_a_plain_reply() -> None:

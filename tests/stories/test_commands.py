@@ -133,7 +133,7 @@ async def test_what_was_posted_is_not_posted_again(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("asks", "told"),
     [
-        ("retry r9", "Not done: there is no r9 in this thread."),
+        ("retry r9", "Not done: there is no r9 in this thread (`status` names the newest)."),
         ("retry r1 from tset", "Not done: `flaky` has no step `tset` (its steps are `plan`, `build`, `test`)."),
         (
             "retry r1 from test",
@@ -152,7 +152,9 @@ async def test_retry_refused(stage: Stage, asks: str, told: str) -> None:
 async def test_retry_when_nothing_has_ended(stage: Stage) -> None:
     """Told, not silent; free text that begins so is free text."""
     asked = await stage.says("ana", "@bot retry")
-    assert stage.replies() == ["Not done: nothing has ended here that could be tried again."]
+    assert stage.replies() == [
+        "Not done: nothing has ended here that could be tried again (`help` lists what there is)."
+    ]
     assert stage.reactions(asked) == ["confused"]
     await stage.says("ana", "@bot retry the parser with an empty file")
     assert [name for _, name, _ in await runs_of(stage)] == ["ask"]
@@ -175,7 +177,7 @@ async def test_retry_is_refused_while_it_is_under_way(stage: Stage) -> None:
     async with asyncio.timeout(20):
         while len(stage.replies()) == before:
             await asyncio.sleep(0.01)
-    assert stage.replies()[-1] == "Not done: r2 is trying r1 again already."
+    assert stage.replies()[-1] == "Not done: r2 is trying r1 again already (`@bot cancel r2` ends that)."
     await stage.says("meg", "@bot cancel")
 
 
@@ -428,4 +430,5 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(stage: Stage) -> N
         RunState.CANCELLED,
         RunState.SUCCEEDED,
     ]
-    assert not [body for body in stage.replies() if "r2" in body]
+    told = [body for body in stage.replies() if "r2" in body]
+    assert told == ["r2 `slow` was cancelled by the deletion of the comment that asked."]

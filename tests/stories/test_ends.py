@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from sqlmodel import col, select
@@ -54,3 +55,35 @@ async def test_a_locked_issue(tmp_path: Path) -> None:
         asked = await stage.says("ana", "@bot tell")
         assert stage.replies() == ["Told about #1."]
         assert stage.reactions(asked) == ["rocket"]
+
+
+ASKS = """\
+version: 1
+workflows:
+  ship:
+    steps:
+      - {id: look, agent: ask, prompt: Look., publish: false}
+      - {id: approve, ask: Build this?, options: {approve: build, stop: end}}
+      - {id: build, run: echo built}
+"""
+
+
+async def test_a_question_of_a_locked_conversation_is_asked_once_it_is_unlocked(tmp_path: Path) -> None:
+    """It was locked while the agent worked: nobody waits for an answer to what nobody can see."""
+    async with open_stage(tmp_path, {".github/bot.yml": ASKS}, sandbox="off") as stage:
+        held = stage.world.faults.hold("GET", r"/repos/acme/widgets/issues/1")
+        stage.world.comment(stage.repo, 1, "ana", "@bot ship")
+        async with asyncio.timeout(20):
+            await held.met.wait()
+        stage.world.lock(stage.repo, 1, "ana")
+        assert held.until is not None
+        held.until.set()
+        await stage.settle()
+        assert (await outcome(stage))[0] == [RunState.WAITING]
+        assert stage.replies() == []
+        stage.world.unlock(stage.repo, 1, "ana")
+        await stage.settle()
+        (asked,) = stage.replies()
+        assert asked.startswith("**Build this?** Asked by `r1.approve`")
+        await stage.says("ana", "@bot approve")
+        assert stage.replies()[-1].startswith("```text\nbuilt")

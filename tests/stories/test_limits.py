@@ -128,6 +128,7 @@ async def test_a_limit_of_a_day(tmp_path: Path, limits: str, told: str) -> None:
             assert [stage.reactions(one) for one in asked] == [["confused"]] * 2
             assert len(stage.replies()) == 2
             assert told in stage.replies()[-1]
+            assert stage.replies()[-1].endswith("; ask again later, or raise that limit.")
             assert await refused(stage) == [limits.partition(":")[0]] * 2
         assert len(fake.requests) == 1
 
@@ -139,9 +140,11 @@ async def test_the_operators_ceiling_refuses_at_acceptance_too(tmp_path: Path) -
             await stage.says("ana", "@bot helper look")
             asked = [await stage.says("meg", "@bot helper again") for _ in range(2)]
             assert [stage.reactions(one) for one in asked] == [["confused"]] * 2
-            assert stage.replies()[1:] == [
-                "Nothing was started: the $1 in 24 hours are spent that whoever runs me allows for all repositories."
-            ]
+            (told,) = stage.replies()[1:]
+            assert told == (
+                "Nothing was started: the $1 in 24 hours are spent that whoever runs me allows for all repositories; "
+                "ask again later."
+            )
             assert await refused(stage) == ["operator_day"] * 2
         assert len(fake.requests) == 1
 

@@ -63,7 +63,7 @@ async def test_a_role_that_is_lowered_while_the_request_waits(tmp_path: Path, mo
         assert await states(stage) == [RunState.SUCCEEDED, RunState.CANCELLED]
         refused = stage.replies()[-1]
         assert "r2 `check` was cancelled." in refused
-        assert "The role of the person who asked changed before this started." in refused
+        assert "The role of the person who asked changed meanwhile." in refused
         assert "checked" not in "".join(stage.replies())
 
 

@@ -233,8 +233,8 @@ async def test_nothing_under_way(stage: Stage) -> None:
     asked = await stage.says("ana", "@bot steer Leave the parser alone.")
     named = await stage.says("ana", "@bot steer r7 Leave the parser alone.")
     assert stage.replies() == [
-        "Nothing is under way here, so nobody was told.",
-        "There is no r7 under way here, so nobody was told.",
+        "Nothing is under way here, so nobody was told. Ask for it anew, with these words.",
+        "There is no r7 under way here, so nobody was told. `status` lists what is.",
     ]
     assert stage.reactions(asked) == stage.reactions(named) == ["confused"]
 
