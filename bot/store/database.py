@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
@@ -32,6 +32,9 @@ from bot.store.migrate import migrate
 _log = log.get("store")
 
 T = TypeVar("T")
+#: called by the writer with the name of a work, right before the commit that holds it and right after, when nobody has
+#: been told yet: where tests end the process
+Failpoint = Callable[[Literal["before", "after"], str], None]
 #: works gathered into one commit at most, so that the first of them does not wait for ever
 GATHER = 256
 BUSY_MS = 10_000
@@ -63,6 +66,7 @@ class Store:
         self._thread.start()
         #: commits so far, for benchmarks and metrics
         self.commits = 0
+        self.failpoint: Failpoint | None = None
 
     def bell(self, name: str) -> Bell:
         """The bell of that name: `delivery`, `queue`, `outbox`, `cancel`."""
@@ -135,7 +139,9 @@ class Store:
                         raise
                     except Exception as error:  # noqa: BLE001  # whatever it is belongs to the caller, who awaits it
                         results.append((work, None, error))
+                self._fail("before", works)
             self.commits += 1
+            self._fail("after", works)
         except Exception as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear of it
             heard = _refusal(error) if isinstance(error, OperationalError) else error
             results = [(work, None, heard) for work in works]
@@ -144,6 +150,11 @@ class Store:
             mine = [r for r in results if r[0].loop is loop]
             with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
                 loop.call_soon_threadsafe(self._tell, mine, bells)
+
+    def _fail(self, when: Literal["before", "after"], works: list[_Work[Any]]) -> None:
+        if self.failpoint is not None:
+            for work in works:
+                self.failpoint(when, _name(work.run))
 
     def _tell(self, results: list[tuple[_Work[Any], Any, BaseException | None]], bells: set[str]) -> None:
         for work, value, error in results:
@@ -155,6 +166,11 @@ class Store:
                 work.done.set_exception(error)
         for name in bells:
             self._bells[name].ring()
+
+
+def _name(work: Callable[[Session], Any]) -> str:
+    """The function that a work was made in, or is."""
+    return getattr(work, "__qualname__", type(work).__qualname__).partition(".<locals>")[0]
 
 
 def _refusal(error: OperationalError) -> Transient:

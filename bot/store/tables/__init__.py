@@ -1,11 +1,13 @@
 """All tables (docs/adr: a run is its rows). Importing this module registers every table in `SQLModel.metadata`."""
 
+from bot.store.tables.cluster import Allowance, Duty, Landmark, Process
 from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
 from bot.store.tables.pace import Creation, Meter, Reply
 from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Steer, Value
 
 __all__ = [
+    "Allowance",
     "Artifact",
     "Attempt",
     "Blob",
@@ -13,12 +15,15 @@ __all__ = [
     "Creation",
     "Delivery",
     "Dispatch",
+    "Duty",
     "Export",
     "Frame",
     "Gate",
+    "Landmark",
     "Meter",
     "Outbox",
     "Pin",
+    "Process",
     "Reply",
     "Run",
     "Schedule",

@@ -36,6 +36,8 @@ class Delivery(SQLModel, table=True):
     headers: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     body: bytes = Field(sa_type=LargeBinary)
     received_at: datetime = instant()
+    #: `webhook`; `log` where GitHub's log of deliveries told of it, `scan` where the thread did: neither is signed
+    origin: str = Field(default="webhook", sa_column_kwargs={"server_default": "webhook"})
     state: DeliveryState = state(DeliveryState.NEW)
     reason: str = ""
     not_before: datetime | None = moment()

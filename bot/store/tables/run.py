@@ -20,6 +20,7 @@ class Run(SQLModel, table=True):
         UniqueConstraint("thread_id", "number"),
         Index("ix_run_queue", "state", "queued_at"),
         Index("ix_run_thread", "thread_id", "state", "sequence"),
+        Index("ix_run_purge", "purged_at", "ended_at"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -47,6 +48,8 @@ class Run(SQLModel, table=True):
     waited: float = 0.0
     waiting_since: datetime | None = moment()
     ended_at: datetime | None = moment()
+    #: when its bytes went (prompts, results, texts), `BOT_KEEP_DAYS` after its end
+    purged_at: datetime | None = moment()
     #: when its status was last told; far in the future where nobody wants to know
     status_at: datetime | None = moment(index=True)
 

@@ -1,0 +1,54 @@
+"""Several processes on one database, and what is kept for how long.
+
+Who lives, who does what only one may do, what GitHub still allows, how far its log was read; where a delivery came
+from, and when the bytes of a run went.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "process",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("host", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_process_beat_at", "process", ["beat_at"])
+    op.create_table(
+        "duty",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "allowance",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("resource", sa.String(), nullable=False),
+        sa.Column("ceiling", sa.Integer(), nullable=False),
+        sa.Column("remaining", sa.Integer(), nullable=False),
+        sa.Column("reset_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("blocked_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("installation_id", "resource"),
+    )
+    op.create_table(
+        "landmark",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("detail", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    with op.batch_alter_table("delivery") as table:
+        table.add_column(sa.Column("origin", sa.String(), nullable=False, server_default="webhook"))
+    with op.batch_alter_table("run") as table:
+        table.add_column(sa.Column("purged_at", sa.DateTime(timezone=True), nullable=True))
+    op.create_index("ix_run_purge", "run", ["purged_at", "ended_at"])

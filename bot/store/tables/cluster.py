@@ -1,0 +1,57 @@
+"""What processes of one database tell each other: who lives, who does what only one may do, what GitHub allows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger
+from sqlmodel import Field, SQLModel
+
+from bot.store.columns import instant, moment
+
+
+class Process(SQLModel, table=True):
+    """One start of a process. Its leases are good as long as it beats; times are the database's."""
+
+    #: the name under which it holds leases
+    id: str = Field(primary_key=True)
+    host: str
+    #: `serve` or `worker`
+    kind: str
+    started_at: datetime = instant()
+    beat_at: datetime = instant(index=True)
+
+
+class Duty(SQLModel, table=True):
+    """What one process at a time may do (intake, outbox, …), and who does it until when, by the database's time."""
+
+    name: str = Field(primary_key=True)
+    owner: str
+    until: datetime = instant()
+
+
+class Allowance(SQLModel, table=True):
+    """What GitHub last said an installation may still ask of one resource, shared by every process.
+
+    Installation 0 is the App itself.
+    Source: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+    """
+
+    installation_id: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    #: `core`, `graphql`, …: GitHub's `x-ratelimit-resource`
+    resource: str = Field(primary_key=True)
+    ceiling: int
+    remaining: int
+    reset_at: datetime | None = moment()
+    #: nothing is asked before: a limit was hit
+    blocked_until: datetime | None = moment()
+    seen_at: datetime = instant()
+
+
+class Landmark(SQLModel, table=True):
+    """How far something that goes on for ever has come: `deliveries` up to when GitHub's log was read, …"""
+
+    name: str = Field(primary_key=True)
+    at: datetime = instant()
+    detail: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
