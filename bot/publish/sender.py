@@ -68,6 +68,7 @@ class Sender:
         self._doubt = Doubt(self._records, self._pace, clock, self._looks)
         self._places = asyncio.Semaphore(at_once)
         self._looking: set[str] = set()
+        self._finding = asyncio.Lock()
         #: until when the pace lets nothing (False) or nothing new (True) of an installation go
         self._paced: dict[tuple[int, bool], datetime] = {}
 
@@ -104,12 +105,14 @@ class Sender:
         """Start a task for everything that is due; returns how many."""
         started = 0
         now = self._clock.now()
-        for saying in await self._store.read(lambda session: doubt.due_unsure(session, now)):
-            if saying.row.id not in self._looking:
-                self._looking.add(saying.row.id)
-                await self._places.acquire()
-                group.create_task(self._placed(self._look(saying), saying.row.id))
-                started += 1
+        async with self._finding:
+            busy = set(self._looking)  # a look that ends while we read makes what we read old
+            for saying in await self._store.read(lambda session: doubt.due_unsure(session, now)):
+                if saying.row.id not in busy:
+                    self._looking.add(saying.row.id)
+                    await self._places.acquire()
+                    group.create_task(self._placed(self._look(saying), saying.row.id))
+                    started += 1
         while True:
             await self._places.acquire()
             claimed = await self._store.write(self._claim)

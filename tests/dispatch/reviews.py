@@ -105,7 +105,8 @@ def has_remarks(scene: Scene, *remarks: dict[str, Any], review_id: int = 700) ->
 
 def has_state(scene: Scene, state: str = "CHANGES_REQUESTED", review_id: int = 700) -> None:
     """GitHub shows what a review comes to."""
-    scene.server.on("GET", f"{REPO}/pulls/1/reviews/{review_id}", answer({"id": review_id, "state": state}))
+    found = {"id": review_id, "state": state, "user": account_json(ANA), "body": "", "submitted_at": stamp(NOW)}
+    scene.server.on("GET", f"{REPO}/pulls/1/reviews/{review_id}", answer(found))
 
 
 async def reviews(scene: Scene, body: str | None, sender: Account = ANA, **more: Any) -> str:

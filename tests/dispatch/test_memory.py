@@ -211,7 +211,7 @@ async def test_a_deleted_trigger_cancels_what_has_not_started(scene: Scene) -> N
     assert [r.state for r in await scene.runs()] == [RunState.RUNNING, RunState.CANCELLED, RunState.QUEUED]
     assert [r.cancelled_by is None for r in await scene.runs()] == [True, False, True]
     assert (await scene.runs())[1].reason == "cancelled by the deletion of the comment that asked"
-    assert await scene.said() == ["r2 `two` was cancelled by the deletion of the comment that asked."]
+    assert await scene.said() == ["r2 `ask` was cancelled by the deletion of the comment that asked."]
 
 
 async def test_githubs_own_pins_are_kept(store: Store) -> None:
