@@ -30,7 +30,9 @@ def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, 
     backend = session.get_bind().dialect.name
     build = postgresql.insert if backend == "postgresql" else sqlite.insert
     statement: Insert = build(table).values(**values).on_conflict_do_nothing()
-    return session.connection().execute(statement).rowcount == 1
+    # psycopg knows the count only until the cursor is closed
+    done = session.connection().execute(statement, execution_options={"preserve_rowcount": True})
+    return done.rowcount == 1
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted", "duplicate"]:
