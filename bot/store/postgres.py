@@ -25,6 +25,7 @@ from bot import log
 from bot.errors import OperatorError, Transient, Unsure
 from bot.model.ident import new_id
 from bot.store.backend import READERS, Heard
+from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
 from bot.store.migrate import migrate
 
@@ -130,6 +131,7 @@ class Postgres:
             pool_size=size,
             max_overflow=0,
             hide_parameters=True,
+            json_serializer=dump,
             use_native_hstore=False,
         )
         event.listen(engine, "begin", lambda connection: _begin(connection, begin))

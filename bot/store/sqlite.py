@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import QueuePool
 from sqlmodel import Session
 
 from bot.errors import OperatorError, Transient
 from bot.store.backend import READERS, Heard
+from bot.store.columns import dump
 from bot.store.migrate import migrate
 
 BUSY_MS = 10_000
@@ -26,10 +27,8 @@ class Sqlite:
     def __init__(self, database: str) -> None:
         Path(database).parent.mkdir(parents=True, exist_ok=True)
         url = URL.create("sqlite", database=database)
-        self._writer = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0, hide_parameters=True)
-        self._reader = create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, hide_parameters=True)
-        _prepare(self._writer, "BEGIN IMMEDIATE", query_only=False)
-        _prepare(self._reader, "BEGIN", query_only=True)
+        self._writer = _engine(url, 1, "BEGIN IMMEDIATE", query_only=False)
+        self._reader = _engine(url, READERS, "BEGIN", query_only=True)
         try:
             migrate(self._writer)
         except OperationalError as error:
@@ -66,7 +65,11 @@ class Sqlite:
         self._reader.dispose()
 
 
-def _prepare(engine: Any, begin: str, *, query_only: bool) -> None:
+def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
+    engine = create_engine(
+        url, poolclass=QueuePool, pool_size=size, max_overflow=0, hide_parameters=True, json_serializer=dump
+    )
+
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves
@@ -84,3 +87,5 @@ def _prepare(engine: Any, begin: str, *, query_only: bool) -> None:
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:
         connection.execute(text(begin))
+
+    return engine
