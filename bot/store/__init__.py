@@ -6,6 +6,7 @@ Every query is a plain function of a session; `Store.write` and `Store.read` run
 from sqlmodel import Session
 
 from bot.store.bell import Bell
-from bot.store.database import Store, open_store
+from bot.store.database import Store
+from bot.store.opening import open_store
 
 __all__ = ["Bell", "Session", "Store", "open_store"]

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Insert, func, update
+from sqlalchemy import ColumnElement, Insert, String, cast, func, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, and_, col, or_, select
 
@@ -30,7 +30,9 @@ def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, 
     backend = session.get_bind().dialect.name
     build = postgresql.insert if backend == "postgresql" else sqlite.insert
     statement: Insert = build(table).values(**values).on_conflict_do_nothing()
-    return session.connection().execute(statement).rowcount == 1
+    # psycopg knows the count only until the cursor is closed
+    done = session.connection().execute(statement, execution_options={"preserve_rowcount": True})
+    return done.rowcount == 1
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted", "duplicate"]:
@@ -125,7 +127,8 @@ def purge(
                 and_(Dispatch.comment_id == comment_id, Dispatch.target_kind == kind),
                 and_(Dispatch.comment_id == review_id, Dispatch.target_kind == "review"),
                 # a retry has the words of what asked at first, and asks from elsewhere
-                col(Dispatch.trigger)["comment_id"].as_integer() == comment_id,
+                # (as text: as an integer PostgreSQL would take 32 bits, and GitHub's numbers are larger)
+                cast(col(Dispatch.trigger)["comment_id"].as_string(), String) == str(comment_id),
             ),
             col(Dispatch.state).in_(ended),
         )

@@ -65,4 +65,5 @@ def of_dispatch(session: Session, dispatch_id: str) -> tuple[float, int]:
         .where(Run.dispatch_id == dispatch_id, col(Attempt.taken_from).is_(None))
     )
     usd, tokens = session.exec(query).one()
-    return usd or 0.0, tokens or 0
+    # PostgreSQL adds up integers to a number that is a `Decimal` here
+    return usd or 0.0, int(tokens or 0)

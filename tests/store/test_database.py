@@ -139,7 +139,7 @@ async def test_migrations_give_exactly_the_tables_of_the_code(store: Store) -> N
 def test_other_databases_are_refused_with_the_way_out() -> None:
     """The message names the variable and what to use."""
     with pytest.raises(OperatorError, match="BOT_DATABASE_URL") as error:
-        open_store("postgresql://localhost/bot")
+        open_store("mysql://localhost/bot")
     assert "sqlite:///" in error.value.mend
 
 

@@ -1,5 +1,8 @@
 """All tables (docs/adr: a run is its rows). Importing this module registers every table in `SQLModel.metadata`."""
 
+from sqlmodel import SQLModel
+
+from bot.store.columns import settle_types
 from bot.store.tables.cluster import Allowance, Duty, Landmark, Process
 from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
@@ -33,3 +36,5 @@ __all__ = [
     "Thread",
     "Value",
 ]
+
+settle_types(SQLModel.metadata)

@@ -1,0 +1,59 @@
+"""What a database has to bring for a `Store`: transactions that write and read, and what their failures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from sqlalchemy import Connection
+from sqlmodel import Session
+
+from bot.errors import Transient
+
+#: connections that read
+READERS = 4
+
+#: told the bells that another process rang; None where every bell may have been rung unheard
+Heard = Callable[[Set[str] | None], None]
+
+
+class Backend(Protocol):
+    """One database, opened and migrated."""
+
+    def writing(self, bells: Set[str]) -> AbstractContextManager[Connection]:
+        """The one write transaction of all processes, committed when this is left without an exception.
+
+        `bells` are those to be rung by then, as they are when it is left: other processes hear them with the commit.
+        Raises where nothing of it is kept; where it returns, everything is.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that shows one consistent view and is refused every write."""
+        ...
+
+    def refusal(self, error: BaseException) -> Transient | None:
+        """What callers are told of an error that passes; None where their work is at fault, and would meet it again."""
+        ...
+
+    def ends_all(self, error: BaseException) -> bool:
+        """Whether what one work raised has ended the transaction for every other one in it."""
+        ...
+
+    def now(self, session: Session) -> datetime:
+        """The time that every process of this database agrees on: for leases."""
+        ...
+
+    def listen(self, heard: Heard) -> None:
+        """Tell of bells that other processes ring, from a thread of its own, until `stop`."""
+        ...
+
+    def stop(self) -> None:
+        """Wait for nothing that may never come: the store is about to be closed."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection."""
+        ...

@@ -1,0 +1,91 @@
+"""SQLite: WAL, `synchronous=FULL`, `BEGIN IMMEDIATE` for every write, a busy timeout; one process a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import QueuePool
+from sqlmodel import Session
+
+from bot.errors import OperatorError, Transient
+from bot.store.backend import READERS, Heard
+from bot.store.columns import dump
+from bot.store.migrate import migrate
+
+BUSY_MS = 10_000
+
+
+class Sqlite:
+    """A file. Raises `OperatorError` where it cannot be opened."""
+
+    def __init__(self, database: str) -> None:
+        Path(database).parent.mkdir(parents=True, exist_ok=True)
+        url = URL.create("sqlite", database=database)
+        self._writer = _engine(url, 1, "BEGIN IMMEDIATE", query_only=False)
+        self._reader = _engine(url, READERS, "BEGIN", query_only=True)
+        try:
+            migrate(self._writer)
+        except OperationalError as error:
+            self.close()
+            raise OperatorError(f"cannot open {database}: {error.orig}", "check BOT_DATA_DIR and its disk") from error
+
+    @contextmanager
+    def writing(self, bells: Set[str]) -> Iterator[Connection]:
+        with self._writer.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._reader.connect() as connection:
+            yield connection
+
+    def refusal(self, error: BaseException) -> Transient | None:
+        return Transient(f"the database refuses: {error.orig}") if isinstance(error, OperationalError) else None
+
+    def ends_all(self, error: BaseException) -> bool:
+        return isinstance(error, OperationalError)
+
+    def now(self, session: Session) -> datetime:
+        return datetime.now(UTC)
+
+    def listen(self, heard: Heard) -> None:
+        """Nobody else rings: the file is this process's alone."""
+
+    def stop(self) -> None:
+        """Nothing is waited for longer than `BUSY_MS`."""
+
+    def close(self) -> None:
+        self._writer.dispose()
+        self._reader.dispose()
+
+
+def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
+    engine = create_engine(
+        url, poolclass=QueuePool, pool_size=size, max_overflow=0, hide_parameters=True, json_serializer=dump
+    )
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves
+        cursor = connection.cursor()
+        for pragma in (
+            f"busy_timeout={BUSY_MS}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"query_only={'ON' if query_only else 'OFF'}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: Connection) -> None:
+        connection.execute(text(begin))
+
+    return engine
