@@ -27,6 +27,7 @@ from bot import log
 from bot.errors import OperatorError, Transient
 from bot.model.ident import sort_behind
 from bot.store.bell import Bell
+from bot.store.folder import make_folder
 from bot.store.migrate import migrate
 
 _log = log.get("store")
@@ -185,7 +186,7 @@ def open_store(url: str) -> Store:
             f"BOT_DATABASE_URL: {parsed.get_backend_name()} is not served yet",
             "use sqlite:///<path> (or leave it unset: a file in BOT_DATA_DIR)",
         )
-    Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(Path(parsed.database).parent)
     writer = create_engine(parsed, poolclass=QueuePool, pool_size=1, max_overflow=0)
     reader = create_engine(parsed, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
     _prepare_sqlite(writer, "BEGIN IMMEDIATE", query_only=False)

@@ -40,6 +40,8 @@ class BotProcess:
     process: asyncio.subprocess.Process | None = None
     #: further settings
     more: dict[str, str] = field(default_factory=dict)
+    #: what is run: `tests.faults.serve`, or one around it that has faults of its own
+    module: str = "tests.faults.serve"
 
     @property
     def webhook(self) -> str:
@@ -61,7 +63,7 @@ class BotProcess:
             **self.more,
         }
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.serve", cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
+            sys.executable, "-m", self.module, cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(60):
