@@ -45,6 +45,7 @@ from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
 from bot.store.lock import hold
+from bot.store.probe import probe
 from bot.store.tables import Thread
 from bot.web import gates, health
 from bot.web.access import Access
@@ -56,6 +57,8 @@ _log = log.get("app")
 
 #: seconds after an unanswered write at which its marker is looked for; only then is it written again
 LOOK_AT = (5.0, 30.0, 90.0)
+#: how long the database may take to answer `/readyz`; whoever holds it for longer keeps out deliveries as well
+STORE_SECONDS = 3.0
 #: how long GitHub may take to answer `/readyz`, where it does not count: who asks there gives up after a second
 GITHUB_SECONDS = 0.8
 #: seconds between warnings while GitHub does not say who this App is
@@ -95,10 +98,13 @@ class Bot:
         return f"stopped: {', '.join(stopped)}; the log says why, a restart goes on" if stopped else None
 
     async def store_fault(self) -> str | None:
-        """What is wrong with the database, None if it answers."""
+        """What is wrong with the database, None if it can be read and takes writes."""
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(STORE_SECONDS):
                 await self.store.read(deliveries.next_due)
+                await self.store.write(probe)
+        except TimeoutError:
+            return f"it took no write within {STORE_SECONDS:g} s"
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what `/readyz` is asked for
             return f"{type(error).__name__}: {error}"
         return None

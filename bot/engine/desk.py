@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -270,6 +271,8 @@ def _outcome_of(error: Exception, begun: Begun) -> Outcome:
             return Failed("github_refused", str(error), "The App may lack a permission, or the thing is gone.")
         case BotError():
             return Failed("failed", str(error))
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return Failed("not_possible_here", "the disk is full", "make room under BOT_DATA_DIR")
     _log.exception("step_crashed", run=begun.rows.run.id, step=begun.step.id, exc_info=error)
     return Failed(
         "internal_error", f"the bot itself failed ({type(error).__name__})", "Its operator finds it in the log."

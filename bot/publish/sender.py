@@ -39,6 +39,8 @@ _log = log.get("publish")
 LOOKS = (5.0, 30.0, 90.0)
 #: calls under way at once
 AT_ONCE = 8
+#: seconds before another look where the database refuses
+PAUSE = 1.0
 
 
 class Sender:
@@ -79,14 +81,25 @@ class Sender:
 
     async def run(self) -> None:
         """Send until cancelled."""
-        await self.recover()
+        while True:
+            try:
+                await self.recover()
+                break
+            except Transient as error:
+                _log.error("store_refuses", reason=str(error))
+                await self._clock.sleep(PAUSE)
         bell = self._store.bell("outbox")
         async with asyncio.TaskGroup() as group:
             while True:
                 seen = bell.count
                 before = self._clock.now()
-                await self._spread(group)
-                at = await self.wakes(before)
+                try:
+                    await self._spread(group)
+                    at = await self.wakes(before)
+                except Transient as error:
+                    _log.error("store_refuses", reason=str(error))
+                    await self._clock.sleep(PAUSE)
+                    continue
                 await bell.wait(seen, None if at is None else max(0.05, (at - self._clock.now()).total_seconds()))
 
     async def wakes(self, after: datetime) -> datetime | None:
@@ -115,7 +128,11 @@ class Sender:
                     started += 1
         while True:
             await self._places.acquire()
-            claimed = await self._store.write(self._claim)
+            try:
+                claimed = await self._store.write(self._claim)
+            except BaseException:
+                self._places.release()
+                raise
             if claimed is None:
                 self._places.release()
                 return started

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from bot.errors import OperatorError
+from bot.store.folder import make_folder
 
 
 def hold(file: Path, what: str) -> int:
@@ -15,7 +16,7 @@ def hold(file: Path, what: str) -> int:
     Raises `OperatorError` where another process has it, and where the folder cannot be used.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         handle = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise OperatorError(f"cannot use {what}: {error.strerror}", "check BOT_DATA_DIR and its permissions") from error

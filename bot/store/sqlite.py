@@ -16,16 +16,19 @@ from sqlmodel import Session
 from bot.errors import OperatorError, Transient
 from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
+from bot.store.folder import make_folder
 from bot.store.migrate import migrate
 
-BUSY_MS = 10_000
+#: how long a write waits for another process that holds the database. GitHub gives up on a delivery after 10 s, and one
+#: may come while those before it wait: its 503 comes before that
+BUSY_MS = 4_000
 
 
 class Sqlite:
     """A file. Raises `OperatorError` where it cannot be opened."""
 
     def __init__(self, database: str) -> None:
-        Path(database).parent.mkdir(parents=True, exist_ok=True)
+        make_folder(Path(database).parent)
         url = URL.create("sqlite", database=database)
         self._writer = _engine(url, 1, "BEGIN IMMEDIATE", query_only=False)
         self._reader = _engine(url, READERS, "BEGIN", query_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,17 @@ async def test_faults_become_outcomes(store: Store, tmp_path: Path, response: An
             assert expected.message in outcome.message
         elif isinstance(outcome, Faulted) and isinstance(expected, Faulted):
             assert outcome.retry_after == expected.retry_after
+
+
+async def test_a_full_disk_is_told_as_that(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a folder of the workspace cannot be made, or one of its files not written."""
+
+    def no_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/secret/place")
+
+    async with open_room(store, tmp_path, text('run: "true"')) as room:
+        monkeypatch.setattr(room.tools.workspaces, "open", no_room)
+        assert await room.perform() == Failed("not_possible_here", "the disk is full", "make room under BOT_DATA_DIR")
 
 
 # -- what is left behind

@@ -40,10 +40,19 @@ class BotProcess:
     process: asyncio.subprocess.Process | None = None
     #: further settings
     more: dict[str, str] = field(default_factory=dict)
+    #: what is run: `tests.faults.serve`, or one around it that has faults of its own
+    module: str = "tests.faults.serve"
+    #: a command that ends by running what follows it
+    around: tuple[str, ...] = ()
 
     @property
     def webhook(self) -> str:
         return f"http://127.0.0.1:{self.port}/webhook"
+
+    @property
+    def folder(self) -> Path:
+        """The data folder as this process sees it."""
+        return self.data
 
     async def start(self) -> None:
         """Start it and wait until it is ready."""
@@ -61,7 +70,7 @@ class BotProcess:
             **self.more,
         }
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.serve", cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
+            *self.around, sys.executable, "-m", self.module, cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(60):
@@ -81,7 +90,7 @@ class BotProcess:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the database says, read from outside."""
-        connection = sqlite3.connect(f"file:{self.data / 'bot.db'}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(f"file:{self.folder / 'bot.db'}?mode=ro", uri=True, timeout=10)
         try:
             return connection.execute(query).fetchall()
         finally:

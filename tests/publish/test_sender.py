@@ -21,6 +21,8 @@ from bot.publish.sender import Sender
 from bot.store import Session, Store, doubt, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
+from tests.restarts import until
+from tests.rows import locked
 
 from .thread_server import PERSON, says, unsent, vanished
 from .world import MARKER, World
@@ -559,6 +561,28 @@ async def test_it_runs_by_itself(world: World) -> None:
     with suppress(asyncio.CancelledError):
         await loop
     assert loop.cancelled()
+
+
+async def test_a_database_that_refuses_ends_no_sending(world: World) -> None:
+    """At the start and later, however often: it goes on once the database lets it, with every place it had."""
+    row_id = await world.say("run/1")
+    async with locked(world.store):
+        loop = asyncio.create_task(world.sender(at_once=1).run())
+        await until(lambda: len(world.clock.slept) >= 3)
+    bell = world.store.bell("posted")
+    while await world.state(row_id) is not OutboxState.POSTED:
+        await bell.wait(bell.count, 0.05)
+    async with locked(world.store):
+        refused = len(world.clock.slept)
+        world.store.bell("outbox").ring()
+        await until(lambda: len(world.clock.slept) >= refused + 3)
+    seen = bell.count
+    await world.say("run/2")
+    await bell.wait(seen, 10)
+    assert len(world.server.comments) == 2
+    loop.cancel()
+    with suppress(asyncio.CancelledError):
+        await loop
 
 
 async def test_pull_requests_are_named_to_the_client(world: World) -> None:

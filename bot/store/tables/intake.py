@@ -43,6 +43,10 @@ class Delivery(SQLModel, table=True):
     not_before: datetime | None = moment()
     #: when authorisation first failed for a passing reason; 15 minutes later it is a denial
     trying_since: datetime | None = moment()
+    #: the process that looks at it, noted only where one before it ended with deliveries unsettled
+    looked_by: str | None = None
+    #: processes that ended while they looked at it alone
+    interruptions: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class Thread(SQLModel, table=True):

@@ -51,7 +51,10 @@ class Outbox(SQLModel, table=True):
     outcome: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     tries: int = 0
     not_before: datetime | None = moment()
+    #: the process that sends it, or looks whether it was sent
     lease_owner: str | None = None
+    #: processes that ended while they did that with this row alone
+    interruptions: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     created_at: datetime = instant()
     sent_at: datetime | None = moment()
     posted_at: datetime | None = moment()

@@ -1,7 +1,7 @@
 """Several processes on one database, and what is kept for how long.
 
 Who lives, who does what only one may do, what GitHub still allows, how far its log was read; where a delivery came
-from, and when the bytes of a run went.
+from, and when the bytes of a run went; how often the end of a process interrupted a delivery or a post.
 """
 
 import sqlalchemy as sa
@@ -49,6 +49,10 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("delivery") as table:
         table.add_column(sa.Column("origin", sa.String(), nullable=False, server_default="webhook"))
+        table.add_column(sa.Column("looked_by", sa.String(), nullable=True))
+        table.add_column(sa.Column("interruptions", sa.Integer(), nullable=False, server_default="0"))
+    with op.batch_alter_table("outbox") as table:
+        table.add_column(sa.Column("interruptions", sa.Integer(), nullable=False, server_default="0"))
     with op.batch_alter_table("run") as table:
         table.add_column(sa.Column("purged_at", sa.DateTime(timezone=True), nullable=True))
     op.create_index("ix_run_purge", "run", ["purged_at", "ended_at"])
