@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
-from bot.queue import EmbeddedQueue
+from bot.queue import Presence, RunQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
@@ -60,8 +60,14 @@ LOOK_AT = (5.0, 30.0, 90.0)
 GITHUB_SECONDS = 0.8
 #: seconds between warnings while GitHub does not say who this App is
 GREETING_SECONDS = 30.0
-#: how long a stop waits for posts under way
-STOP_SECONDS = 8.0
+#: how long a stop waits for each of intake, runs and posts under way: together less than ten seconds
+STOP_SECONDS = 3.0
+#: what one process at a time does (docs/adr: processes, leases and duties)
+INTAKE, OUTBOX = "intake", "outbox"
+
+
+#: what a process is for
+Part = Literal["serve", "receiver", "worker"]
 
 
 class StoreInbox:
@@ -87,10 +93,11 @@ class Bot:
     runners: Runners
     workers: Workers
     identities: Identities
+    presence: Presence
     loops: tuple[asyncio.Task[None], ...]
 
     async def loops_fault(self) -> str | None:
-        """Which of intake, workers and outbox has stopped, None if all of them go on."""
+        """Which of its loops (presence, intake, workers, outbox) has stopped, None if all of them go on."""
         stopped = [loop.get_name() for loop in self.loops if loop.done()]
         return f"stopped: {', '.join(stopped)}; the log says why, a restart goes on" if stopped else None
 
@@ -125,20 +132,30 @@ async def open_bot(
     status: tuple[float, float] = (AFTER, EVERY),
     environ: Mapping[str, str] | None = None,
     debounce: timedelta = DEBOUNCE,
+    part: Part = "serve",
 ) -> AsyncIterator[Bot]:
-    """Open the database, start intake, workers and outbox; on leaving, end them in order.
+    """Open the database, start what `part` does; on leaving, end it in order.
 
-    Raises `OperatorError` where a setting is missing or another process uses the data folder.
+    `serve` does everything, `worker` too: only that nothing is delivered to it. A `receiver` takes in and answers, and
+    leaves the work to others. Raises `OperatorError` where a setting is missing, another process uses the data folder,
+    or the database cannot be shared.
     """
     if missing := missing_to_serve(settings):
         raise OperatorError(
             f"not set: {', '.join(missing)}", "set them in the environment or in `.env`, then start again"
         )
+    alone = settings.database.startswith("sqlite:")
+    if alone and part != "serve":
+        raise OperatorError(
+            "SQLite is one process's own",
+            "run `threadsmith serve` alone, or set BOT_DATABASE_URL to postgresql://… to share the work",
+        )
     clock = clock or SystemClock()
     data = settings.data_dir.resolve()
     async with AsyncExitStack() as stack:
-        stack.callback(os.close, hold(data / "lock", f"the data folder {data}"))
-        if settings.database.startswith("sqlite:///"):
+        if part != "receiver":
+            stack.callback(os.close, hold(data / "lock", f"the data folder {data}"))
+        if alone:
             file = Path(settings.database.removeprefix("sqlite:///"))
             stack.callback(os.close, hold(file.with_name(f"{file.name}.lock"), f"the database {file}"))
         store = open_store(settings.database)
@@ -164,7 +181,9 @@ async def open_bot(
         speaker = Speaker(redact, clock)
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
-        queue = EmbeddedQueue(store, clock)
+        works = part != "receiver"
+        presence = Presence(store, kind=part, wanted=(INTAKE, OUTBOX) if works else (), alone=alone)
+        queue = RunQueue(store, clock, presence)
         tools = Tools(
             store=store,
             github=github,
@@ -200,24 +219,35 @@ async def open_bot(
             **performers(github, marker, identities, targets),
             **ThreadIntents(parts, repository_of).performers,
         }
-        sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
-        after, every = status
-        progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
-        timetable = Timetable(parts, settings.app_id)
-        loops = [
-            asyncio.create_task(progress.run(), name="progress"),
-            asyncio.create_task(timetable.follow(), name="scan"),
-            asyncio.create_task(timetable.run(), name="timetable"),
-            asyncio.create_task(Intake(parts, Actions(parts, take_over)).run(), name="intake"),
-            asyncio.create_task(workers.run(), name="workers"),
-            asyncio.create_task(sender.run(), name="outbox"),
-        ]
-        for loop in loops:
-            loop.add_done_callback(_tell)
+        await presence.join()
+        stack.push_async_callback(presence.leave)
+        loops = [[asyncio.create_task(presence.run(), name="presence")]]
+        if works:
+            hears, says = presence.duty(INTAKE), presence.duty(OUTBOX)
+            under = replace(parts, store=hears.store)
+            sender = Sender(store, done_by, clock, owner=presence.id, looks=look_at, duty=says.store)
+            after, every = status
+            progress = Progress(says.store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
+            timetable = Timetable(under, settings.app_id)
+            loops.append([asyncio.create_task(says.follow(sender.run), name="outbox")])
+            loops.append([asyncio.create_task(workers.run(), name="workers")])
+            loops.append(
+                [
+                    asyncio.create_task(says.follow(progress.run), name="progress"),
+                    asyncio.create_task(hears.follow(timetable.follow), name="scan"),
+                    asyncio.create_task(hears.follow(timetable.run), name="timetable"),
+                    asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
+                ]
+            )
+        # the last of these is the first to end: what intake and workers hand back can still be said
+        for together in loops:
+            for loop in together:
+                loop.add_done_callback(_tell)
+            stack.push_async_callback(_stop, together)
         greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
         stack.push_async_callback(_stop, [greeting])
-        stack.push_async_callback(_stop, loops)
-        yield Bot(settings, store, github, sandbox, runners, workers, identities, tuple(loops))
+        every_loop = tuple(loop for together in loops for loop in together)
+        yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
 
 
 async def _greet(identities: Identities, clock: Clock) -> None:
@@ -240,10 +270,9 @@ def _tell(loop: asyncio.Task[None]) -> None:
 
 
 async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
-    """End intake and workers first, so that what they hand back can still be said, then the outbox."""
     for loop in loops:
         loop.cancel()
-        await asyncio.wait([loop], timeout=STOP_SECONDS)
+    await asyncio.wait(loops, timeout=STOP_SECONDS)
 
 
 def serve(
