@@ -140,7 +140,7 @@ async def open_bot(
     leaves the work to others. Raises `OperatorError` where a setting is missing, another process uses the data folder,
     or the database cannot be shared.
     """
-    if missing := missing_to_serve(settings):
+    if missing := missing_to_serve(settings, delivered=part != "worker"):
         raise OperatorError(
             f"not set: {', '.join(missing)}", "set them in the environment or in `.env`, then start again"
         )
@@ -275,55 +275,90 @@ async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.wait(loops, timeout=STOP_SECONDS)
 
 
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a process answers over HTTP, and who is told the port once it is open."""
+
+    host: str
+    port: int
+    told: Callable[[int], None]
+
+
 def serve(
     settings: Settings,
     *,
-    host: str,
-    port: int,
-    listens: Callable[[int], None],
+    at: Listening | None,
+    part: Part = "serve",
     environ: Mapping[str, str] | None = None,
     look_at: Sequence[float] = LOOK_AT,
+    ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Front door and health around one bot, until SIGTERM or SIGINT; `listens` is told the port once it is open.
+    """One bot until SIGTERM or SIGINT, with a front door at `at` (a worker: health only). `ready` is called once it works.
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
-    app = FastAPI(title="Threadsmith", version=__version__)
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
+    server = Server(_config(at), at.told) if at is not None else None
+
+    async def until_stopped() -> None:
+        stopped = asyncio.Event()
+
+        def stop(number: int) -> None:
+            stopped.set()
+            if server is not None:
+                server.handle_exit(number, None)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        async with open_bot(settings, environ=environ, look_at=look_at, part=part) as bot:
+            ready()
+            if server is None:
+                await stopped.wait()
+                return
+            (attach_health if part == "worker" else attach)(_app_of(server), bot)
+            await server.serve()
+
+    loop_factory = server.config.get_loop_factory() if server is not None else None
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(until_stopped())
+
+
+def _config(at: Listening) -> uvicorn.Config:
+    return uvicorn.Config(
+        FastAPI(title="Threadsmith", version=__version__),
+        host=at.host,
+        port=at.port,
         lifespan="off",
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=10,
+        # deliveries that are not answered by then are GitHub's to send again; ours to look for in its log
+        timeout_graceful_shutdown=2,
         # a forwarding header is believed from nobody: signatures, not addresses, decide here
         proxy_headers=False,
         server_header=False,
     )
-    server = Server(config, listens)
 
-    async def until_stopped() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
-        async with open_bot(settings, environ=environ, look_at=look_at) as bot:
-            attach(app, bot)
-            await server.serve()
 
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(until_stopped())
+def _app_of(server: Server) -> FastAPI:
+    app = server.config.app
+    assert isinstance(app, FastAPI)
+    return app
 
 
 def attach(app: FastAPI, bot: Bot) -> None:
     """Put the bot's routes on the application, and the look at who asks around all of them."""
-    app.add_middleware(Access, password=bot.settings.dashboard_password)
+    attach_health(app, bot)
     inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
     app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
+    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
+
+
+def attach_health(app: FastAPI, bot: Bot) -> None:
+    """The same for what probes ask: all that a worker answers."""
+    app.add_middleware(Access, password=bot.settings.dashboard_password)
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )
-    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
 
 
 async def _head_of(github: GitHub, thread: Thread) -> str:

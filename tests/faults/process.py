@@ -40,6 +40,8 @@ class BotProcess:
     process: asyncio.subprocess.Process | None = None
     #: further settings
     more: dict[str, str] = field(default_factory=dict)
+    #: what it is for: `serve`, `receiver` or `worker`
+    part: str = "serve"
 
     @property
     def webhook(self) -> str:
@@ -61,7 +63,7 @@ class BotProcess:
             **self.more,
         }
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.serve", cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
+            sys.executable, "-m", "tests.faults.serve", self.part, cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(60):
