@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.model.delivery import NewDelivery
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
-from bot.queue import EmbeddedQueue
+from bot.queue import Presence, RunQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
@@ -63,8 +63,14 @@ STORE_SECONDS = 3.0
 GITHUB_SECONDS = 0.8
 #: seconds between warnings while GitHub does not say who this App is
 GREETING_SECONDS = 30.0
-#: how long a stop waits for posts under way
-STOP_SECONDS = 8.0
+#: how long a stop waits for each of intake, runs and posts under way: together less than ten seconds
+STOP_SECONDS = 3.0
+#: what one process at a time does (docs/adr: processes, leases and duties)
+INTAKE, OUTBOX = "intake", "outbox"
+
+
+#: what a process is for
+Part = Literal["serve", "receiver", "worker"]
 
 
 class StoreInbox:
@@ -90,10 +96,11 @@ class Bot:
     runners: Runners
     workers: Workers
     identities: Identities
+    presence: Presence
     loops: tuple[asyncio.Task[None], ...]
 
     async def loops_fault(self) -> str | None:
-        """Which of intake, workers and outbox has stopped, None if all of them go on."""
+        """Which of its loops (presence, intake, workers, outbox) has stopped, None if all of them go on."""
         stopped = [loop.get_name() for loop in self.loops if loop.done()]
         return f"stopped: {', '.join(stopped)}; the log says why, a restart goes on" if stopped else None
 
@@ -131,20 +138,30 @@ async def open_bot(
     status: tuple[float, float] = (AFTER, EVERY),
     environ: Mapping[str, str] | None = None,
     debounce: timedelta = DEBOUNCE,
+    part: Part = "serve",
 ) -> AsyncIterator[Bot]:
-    """Open the database, start intake, workers and outbox; on leaving, end them in order.
+    """Open the database, start what `part` does; on leaving, end it in order.
 
-    Raises `OperatorError` where a setting is missing or another process uses the data folder.
+    `serve` does everything, `worker` too: only that nothing is delivered to it. A `receiver` takes in and answers, and
+    leaves the work to others. Raises `OperatorError` where a setting is missing, another process uses the data folder,
+    or the database cannot be shared.
     """
-    if missing := missing_to_serve(settings):
+    if missing := missing_to_serve(settings, delivered=part != "worker"):
         raise OperatorError(
             f"not set: {', '.join(missing)}", "set them in the environment or in `.env`, then start again"
+        )
+    alone = settings.database.startswith("sqlite:")
+    if alone and part != "serve":
+        raise OperatorError(
+            "SQLite is one process's own",
+            "run `threadsmith serve` alone, or set BOT_DATABASE_URL to postgresql://… to share the work",
         )
     clock = clock or SystemClock()
     data = settings.data_dir.resolve()
     async with AsyncExitStack() as stack:
-        stack.callback(os.close, hold(data / "lock", f"the data folder {data}"))
-        if settings.database.startswith("sqlite:///"):
+        if part != "receiver":
+            stack.callback(os.close, hold(data / "lock", f"the data folder {data}"))
+        if alone:
             file = Path(settings.database.removeprefix("sqlite:///"))
             stack.callback(os.close, hold(file.with_name(f"{file.name}.lock"), f"the database {file}"))
         store = open_store(settings.database)
@@ -170,7 +187,9 @@ async def open_bot(
         speaker = Speaker(redact, clock)
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
-        queue = EmbeddedQueue(store, clock)
+        works = part != "receiver"
+        presence = Presence(store, kind=part, wanted=(INTAKE, OUTBOX) if works else (), alone=alone)
+        queue = RunQueue(store, clock, presence)
         tools = Tools(
             store=store,
             github=github,
@@ -206,24 +225,35 @@ async def open_bot(
             **performers(github, marker, identities, targets),
             **ThreadIntents(parts, repository_of).performers,
         }
-        sender = Sender(store, done_by, clock, owner=queue.owner, looks=look_at)
-        after, every = status
-        progress = Progress(store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
-        timetable = Timetable(parts, settings.app_id)
-        loops = [
-            asyncio.create_task(progress.run(), name="progress"),
-            asyncio.create_task(timetable.follow(), name="scan"),
-            asyncio.create_task(timetable.run(), name="timetable"),
-            asyncio.create_task(Intake(parts, Actions(parts, take_over)).run(), name="intake"),
-            asyncio.create_task(workers.run(), name="workers"),
-            asyncio.create_task(sender.run(), name="outbox"),
-        ]
-        for loop in loops:
-            loop.add_done_callback(_tell)
+        await presence.join()
+        stack.push_async_callback(presence.leave)
+        loops = [[asyncio.create_task(presence.run(), name="presence")]]
+        if works:
+            hears, says = presence.duty(INTAKE), presence.duty(OUTBOX)
+            under = replace(parts, store=hears.store)
+            sender = Sender(store, done_by, clock, owner=presence.id, looks=look_at, duty=says.store)
+            after, every = status
+            progress = Progress(says.store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
+            timetable = Timetable(under, settings.app_id)
+            loops.append([asyncio.create_task(says.follow(sender.run), name="outbox")])
+            loops.append([asyncio.create_task(workers.run(), name="workers")])
+            loops.append(
+                [
+                    asyncio.create_task(says.follow(progress.run), name="progress"),
+                    asyncio.create_task(hears.follow(timetable.follow), name="scan"),
+                    asyncio.create_task(hears.follow(timetable.run), name="timetable"),
+                    asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
+                ]
+            )
+        # the last of these is the first to end: what intake and workers hand back can still be said
+        for together in loops:
+            for loop in together:
+                loop.add_done_callback(_tell)
+            stack.push_async_callback(_stop, together)
         greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
         stack.push_async_callback(_stop, [greeting])
-        stack.push_async_callback(_stop, loops)
-        yield Bot(settings, store, github, sandbox, runners, workers, identities, tuple(loops))
+        every_loop = tuple(loop for together in loops for loop in together)
+        yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
 
 
 async def _greet(identities: Identities, clock: Clock) -> None:
@@ -246,61 +276,95 @@ def _tell(loop: asyncio.Task[None]) -> None:
 
 
 async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
-    """End intake and workers first, so that what they hand back can still be said, then the outbox."""
     for loop in loops:
         loop.cancel()
-        await asyncio.wait([loop], timeout=STOP_SECONDS)
+    await asyncio.wait(loops, timeout=STOP_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a process answers over HTTP, and who is told the port once it is open."""
+
+    host: str
+    port: int
+    told: Callable[[int], None]
 
 
 def serve(
     settings: Settings,
     *,
-    host: str,
-    port: int,
-    listens: Callable[[int], None],
+    at: Listening | None,
+    part: Part = "serve",
     environ: Mapping[str, str] | None = None,
     look_at: Sequence[float] = LOOK_AT,
+    ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Front door and health around one bot, until SIGTERM or SIGINT; `listens` is told the port once it is open.
+    """One bot until SIGTERM or SIGINT, with a front door at `at` (a worker: health only). `ready`: called once it works.
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
-    app = FastAPI(title="Threadsmith", version=__version__)
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
+    server = Server(_config(at), at.told) if at is not None else None
+
+    async def until_stopped() -> None:
+        stopped = asyncio.Event()
+
+        def stop(number: int) -> None:
+            stopped.set()
+            if server is not None:
+                server.handle_exit(number, None)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        async with open_bot(settings, environ=environ, look_at=look_at, part=part) as bot:
+            ready()
+            if server is None:
+                await stopped.wait()
+                return
+            (attach_health if part == "worker" else attach)(_app_of(server), bot)
+            await server.serve()
+
+    loop_factory = server.config.get_loop_factory() if server is not None else None
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(until_stopped())
+
+
+def _config(at: Listening) -> uvicorn.Config:
+    return uvicorn.Config(
+        FastAPI(title="Threadsmith", version=__version__),
+        host=at.host,
+        port=at.port,
         lifespan="off",
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=10,
+        # deliveries that are not answered by then are GitHub's to send again; ours to look for in its log
+        timeout_graceful_shutdown=2,
         # a forwarding header is believed from nobody: signatures, not addresses, decide here
         proxy_headers=False,
         server_header=False,
     )
-    server = Server(config, listens)
 
-    async def until_stopped() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
-        async with open_bot(settings, environ=environ, look_at=look_at) as bot:
-            attach(app, bot)
-            await server.serve()
 
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(until_stopped())
+def _app_of(server: Server) -> FastAPI:
+    app = server.config.app
+    assert isinstance(app, FastAPI)
+    return app
 
 
 def attach(app: FastAPI, bot: Bot) -> None:
     """Put the bot's routes on the application, and the look at who asks around all of them."""
-    app.add_middleware(Access, password=bot.settings.dashboard_password)
+    attach_health(app, bot)
     inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
     app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
+    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
+
+
+def attach_health(app: FastAPI, bot: Bot) -> None:
+    """The same for what probes ask: all that a worker answers."""
+    app.add_middleware(Access, password=bot.settings.dashboard_password)
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )
-    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
 
 
 async def _head_of(github: GitHub, thread: Thread) -> str:

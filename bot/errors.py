@@ -9,6 +9,7 @@ BotError
 ├── NotFound             GitHub has no such thing, or does not show it to us (404, 410)
 ├── Forbidden            GitHub says no (401, 403 that is no rate limit, 422 that is no fault of the text)
 │   └── NotGranted           the installation has not been given a permission: no token may be had for it
+├── Lost                 another process holds what this one held: it goes on there, and is let go of here
 └── IllegalTransition    a bug of ours: a row was about to take a state that its table does not allow
 """
 
@@ -92,6 +93,14 @@ class NotGranted(Forbidden):
     """No token: the installation lacks a permission, which `why` names."""
 
 
+class Lost(BotError):
+    """This process was taken for dead, and another one has what it held: nothing was written."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"another process has {what}")
+        self.what = what
+
+
 class IllegalTransition(BotError):
     """A row was about to take a state that its transition table does not allow."""
 
@@ -115,7 +124,7 @@ def fate(error: BaseException) -> Fate:
             return Fate.LOOK
         case Transient():
             return Fate.RETRY
-        case NotFound() | Forbidden():
+        case NotFound() | Forbidden() | Lost():
             return Fate.DROP
         case _:
             return Fate.BUG

@@ -218,11 +218,11 @@ def _read(name: str, path: str) -> str:
         raise OperatorError(f"{name}_FILE: cannot read {path}", "check the path and its permissions") from error
 
 
-def missing_to_serve(settings: Settings) -> list[str]:
-    """Names of the variables without which serving makes no sense."""
+def missing_to_serve(settings: Settings, *, delivered: bool = True) -> list[str]:
+    """Names of the variables without which serving makes no sense; `delivered`: to a process that gets webhooks."""
     needed = {
         "BOT_GITHUB_APP_ID": settings.app_id,
         "BOT_GITHUB_PRIVATE_KEY": settings.private_key,
-        "BOT_GITHUB_WEBHOOK_SECRET": settings.webhook_secrets,
+        "BOT_GITHUB_WEBHOOK_SECRET": settings.webhook_secrets or not delivered,
     }
     return [name for name, value in needed.items() if not value]

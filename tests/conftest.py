@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
 import pytest
 
+from bot.store import Store, open_store
+from tests.databases import BOTH, DATABASES
 from tests.offline import forbid
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--database=postgresql`: whatever does not choose its database, stories above all, runs on PostgreSQL."""
+    parser.addoption("--database", choices=BOTH, default=BOTH[0], help="what tests run on that do not choose")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Nothing under test reaches beyond this machine, so no real model or GitHub can be asked."""
     forbid()
+    DATABASES.kind = config.getoption("--database")
+
+
+def pytest_unconfigure() -> None:
+    """No server outlives its tests."""
+    DATABASES.stop()
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty, migrated database; on both kinds where a test is marked with `on_both`."""
+    with DATABASES.migrated(getattr(request, "param", DATABASES.kind), tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+async def store(database: str) -> AsyncIterator[Store]:
+    """That database, opened."""
+    opened = open_store(database)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

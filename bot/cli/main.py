@@ -50,6 +50,7 @@ def demo(
 
 
 app.command("serve")(serve.serve)
+app.command("worker")(serve.work)
 app.command("doctor")(doctor.doctor)
 app.command("validate")(validate.validate)
 app.command("simulate")(simulate.simulate)

@@ -1,4 +1,4 @@
-"""`threadsmith serve`: the front door, intake, workers and outbox in one process."""
+"""`threadsmith serve` and `threadsmith worker`: a process that takes deliveries, works on them, or both."""
 
 from __future__ import annotations
 
@@ -7,28 +7,54 @@ from typing import Annotated
 
 import typer
 
+from bot.app import Listening
 from bot.app import serve as serve_bot
 from bot.cli.console import err, settings
 from bot.errors import OperatorError
-from bot.settings import missing_to_serve
+from bot.settings import Settings, missing_to_serve
 
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (BOT_HOST).")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (BOT_PORT).")] = None,
+    worker: Annotated[
+        bool, typer.Option(" /--no-worker", help="Take deliveries and answer the API; leave the work to `worker`s.")
+    ] = True,
 ) -> None:
     """Take deliveries and work on them until stopped."""
+    found = _found(delivered=True)
+    at = host or found.host
+    serve_bot(
+        found,
+        at=Listening(
+            at,
+            port if port is not None else found.port,
+            lambda bound: err(f"threadsmith listens on http://{at}:{bound} (webhook: /webhook)"),
+        ),
+        part="serve" if worker else "receiver",
+        environ=os.environ,
+    )
+
+
+def work(
+    health_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Answer /healthz and /readyz there, on BOT_HOST; else nothing listens."),
+    ] = None,
+) -> None:
+    """Work on what `serve` processes of the same PostgreSQL database took in, until stopped."""
+    found = _found(delivered=False)
+    at = None
+    if health_port is not None:
+        at = Listening(found.host, health_port, lambda bound: err(f"health on http://{found.host}:{bound}/readyz"))
+    serve_bot(found, at=at, part="worker", environ=os.environ, ready=lambda: err("threadsmith works"))
+
+
+def _found(*, delivered: bool) -> Settings:
     found, _ = settings()
-    if missing := missing_to_serve(found):
+    if missing := missing_to_serve(found, delivered=delivered):
         raise OperatorError(
             f"not started: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set",
             "set them in the environment or in `.env`; `threadsmith doctor` shows every setting",
         )
-    at = host or found.host
-    serve_bot(
-        found,
-        host=at,
-        port=port if port is not None else found.port,
-        listens=lambda bound: err(f"threadsmith listens on http://{at}:{bound} (webhook: /webhook)"),
-        environ=os.environ,
-    )
+    return found

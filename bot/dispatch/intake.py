@@ -17,7 +17,7 @@ from bot.dispatch.authorise import PATIENCE, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.owed import BROKEN, REFUSED, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
-from bot.errors import BotError, Forbidden, NotFound, Transient
+from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.model.event import Event
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries
@@ -34,7 +34,10 @@ PAUSE = 1.0
 
 
 class Intake:
-    """Looks at every kept delivery once, threads side by side, within a thread by payload time."""
+    """Looks at every kept delivery once, threads side by side, within a thread by payload time.
+
+    One process at a time does: what a delivery leads to is written through the store of `parts`, which refuses others.
+    """
 
     def __init__(self, parts: Parts, actions: Actions) -> None:
         self._p = parts
@@ -92,11 +95,13 @@ class Intake:
             async with self._places:
                 for delivery in ordered:
                     await self._one(delivery)
+        except Lost:  # another process has the duty: what is left here is looked at there
+            raise
         except Exception as error:  # noqa: BLE001  # what became of it could not be kept: it is new, and looked at again
             _log.error("delivery_not_settled", thread=key, exc_info=error)
             await self._p.clock.sleep(PAUSE)
         finally:
-            del self._busy[key]
+            self._busy.pop(key, None)
             self._p.store.bell("delivery").ring()
 
     async def _until_due(self) -> float:
@@ -108,6 +113,8 @@ class Intake:
     async def _one(self, delivery: Delivery) -> None:
         try:
             await self._hearing.hear(delivery)
+        except Lost:
+            raise
         except Transient as error:
             await self._again(delivery, error)
         except Exception as error:  # noqa: BLE001  # one broken delivery must not stop the others

@@ -9,7 +9,7 @@ from bot import log
 from bot.dispatch import schedules
 from bot.dispatch.parts import Parts
 from bot.dispatch.schedules import Place
-from bot.errors import BotError, Transient
+from bot.errors import BotError, Lost, Transient
 from bot.store import Session, deliveries
 from bot.store import schedules as rows
 from bot.workflows.triggers import next_time
@@ -69,6 +69,8 @@ class Timetable:
             try:
                 await self.scan()
                 wait = SCAN_EVERY
+            except Lost:
+                raise
             except BotError as error:
                 _log.warning("scan_stopped", reason=str(error))
                 wait = SCAN_AGAIN

@@ -18,7 +18,7 @@ from bot.engine.gating import PATIENCE
 from bot.engine.graph import End
 from bot.engine.ledger import keep_outcome
 from bot.engine.terms import Begun, Say, Terms
-from bot.errors import Transient
+from bot.errors import Lost, Transient
 from bot.model.outcome import Failed, Outcome
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import Session, runs, snapshots
@@ -78,8 +78,13 @@ def record(
 
 
 def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str, object], now: datetime) -> None:
-    """Keep what a step is about to be given, before anything of it runs. Without a model there is no prompt."""
+    """Keep what a step is about to be given, before anything of it runs. Without a model there is no prompt.
+
+    Raises `Lost` where the attempt is over: another process has taken the run over.
+    """
     attempt = session.get_one(Attempt, attempt_id)
+    if attempt.state is not AttemptState.RUNNING:
+        raise Lost(f"the run {attempt.run_id}")
     attempt.prompt_blob = snapshots.put_blob(session, prompt, now) if prompt else None
     attempt.manifest = manifest
     session.add(attempt)
@@ -87,14 +92,21 @@ def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str,
 
 def keep_inputs(session: Session, run_id: str, files: Sequence[StagedFile], now: datetime) -> None:
     """Keep the files that a run is given: every step sees the same bytes, also after a crash and elsewhere."""
-    run_inputs.keep(session, runs.rows(session, run_id).root, files, now)
+    root = runs.rows(session, run_id).root
+    if not run_inputs.is_kept(root):
+        run_inputs.keep(session, root, files, now)
 
 
-def keep_thread(session: Session, run_id: str, data: bytes, now: datetime) -> None:
-    """Keep the thread as read for this run's anchor: every step sees the same, also after a crash."""
+def keep_thread(session: Session, run_id: str, data: bytes, now: datetime) -> str:
+    """Keep the thread as read for this run's anchor: every step sees the same, also after a crash. What is kept.
+
+    The first one counts, as the digest of a blob.
+    """
     run = session.get_one(Run, run_id)
-    run.thread_blob = snapshots.put_blob(session, data, now)
-    session.add(run)
+    if run.thread_blob is None:
+        run.thread_blob = snapshots.put_blob(session, data, now)
+        session.add(run)
+    return run.thread_blob
 
 
 def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled: bool) -> None:

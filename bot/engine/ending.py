@@ -19,7 +19,7 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     run = rows.run
     run.state = follow(run.state, end.state)
     run.reason, run.ended_at = end.reason, now
-    run.lease_owner = run.lease_until = None
+    run.lease_owner = None
     withdraw(session, rows, now)
     dispatch = session.get_one(Dispatch, run.dispatch_id)
     if dispatch.state is DispatchState.QUEUED:

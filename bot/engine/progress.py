@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from bot import log, publish
 from bot.engine import run_words
 from bot.engine.trials import trial_of
-from bot.errors import Transient
+from bot.errors import Lost, Transient
 from bot.model.clock import Clock
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, RunState
@@ -74,7 +74,7 @@ class Progress:
     async def _one(self, run_id: str) -> None:
         try:
             await publish.write(self._store, lambda session: self._told(session, run_id))
-        except Transient:
+        except (Transient, Lost):
             raise
         except Exception:  # noqa: BLE001  # a status that cannot be told must not stop those of others
             _log.exception("status_not_told", run=run_id)

@@ -32,14 +32,17 @@ class Reading:
 
     async def thread(self, rows: RunRows, terms: Terms, client: RepositoryClient) -> ThreadSnapshot:
         """The thread at this run's anchor: kept if it was read before, else read and kept."""
-        kept = rows.run.thread_blob
-        if kept is not None:
-            return ThreadSnapshot.from_json(await self._t.store.read(lambda session: snapshots.get_blob(session, kept)))
+        if rows.run.thread_blob is not None:
+            return await self._kept(rows.run.thread_blob)
         snapshot = await self.window(rows, terms, client, terms.configuration.bot.history_comment_count)
         data = snapshot.to_json().encode()
-        await self._t.store.write(lambda session: keep_thread(session, rows.run.id, data, self._t.clock.now()))
-        rows.run.thread_blob = snapshots.digest_of(data)
-        return snapshot
+        now = self._t.clock.now()
+        kept = await self._t.store.write(lambda session: keep_thread(session, rows.run.id, data, now))
+        rows.run.thread_blob = kept
+        return snapshot if kept == snapshots.digest_of(data) else await self._kept(kept)
+
+    async def _kept(self, digest: str) -> ThreadSnapshot:
+        return ThreadSnapshot.from_json(await self._t.store.read(lambda session: snapshots.get_blob(session, digest)))
 
     async def window(
         self,

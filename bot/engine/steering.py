@@ -8,12 +8,12 @@ from datetime import datetime
 from bot.context import fence, sanitise
 from bot.engine.assembly import Bench, RoleOf
 from bot.engine.graph import End
-from bot.errors import BotError
+from bot.errors import BotError, Lost
 from bot.model.clock import Clock
 from bot.model.context import Block, Manifest, SteerRecord, Trust
 from bot.model.role import Role
 from bot.model.slot import Slot
-from bot.model.state import RunState
+from bot.model.state import AttemptState, RunState
 from bot.model.thread import Account
 from bot.publish import Speaker, inline_code, note_body
 from bot.runners import Said
@@ -38,6 +38,8 @@ async def listen(
 
     def work(session: Session) -> None:
         now = clock.now()
+        if session.get_one(Attempt, attempt_id).state is not AttemptState.RUNNING:
+            raise Lost("the attempt")  # what was said is for whoever goes on with the run
         steering.heard(session, attempt_id, list(blocks), now)
         attempt = session.get_one(Attempt, attempt_id)
         seen = Manifest.model_validate(attempt.manifest or {})

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from bot import log, publish
 from bot.engine import commit
-from bot.engine.commit import Advance, Begun, Performed, Terms
+from bot.engine.commit import Advance, Begun, Performed, Say, Terms
 from bot.engine.graph import End
-from bot.errors import BotError, Transient, UserError
+from bot.errors import BotError, Lost, Transient, UserError
 from bot.model.clock import Clock
 from bot.model.outcome import Failed
 from bot.queue import Queue
-from bot.store import Session, Store, runs
+from bot.store import Session, Store, leases, runs
+from bot.store.fence import FencedStore
 from bot.store.runs import RunRows
 
 _log = log.get("engine")
 
-#: seconds between heartbeats; a lease is 30 s
-BEAT = 10.0
+#: seconds between two looks at what became of other processes, and of what is held here
+LOOK = 2.5
+#: looks between two sweeps of this machine's disk: runs that went elsewhere end there
+SWEEP = 240
 #: seconds at most between two tries where the database refuses
 LONGEST_PAUSE = 30.0
 #: seconds that one transaction goes on with what needs nobody's work: nobody else can write meanwhile
@@ -71,13 +75,19 @@ class Desk(Protocol):
 
 
 class Workers:
-    """`count` workers on a queue, the heartbeat, and the watch for cancellations."""
+    """`count` workers on a queue, the look at other processes, and the watch for cancellations.
+
+    Whatever is written for a run is written only while this process holds it: one that was stopped for a while finds
+    its runs with others, and lets go of them.
+    """
 
     def __init__(self, store: Store, queue: Queue, desk: Desk, clock: Clock, count: int) -> None:
         self._store, self._queue, self._desk, self._clock = store, queue, desk, clock
         self._count = count
         self._held: dict[str, asyncio.Task[None]] = {}
         self._called_off: set[str] = set()
+        #: those at runs that others hold by now
+        self._lost: set[asyncio.Task[None]] = set()
         #: since when GitHub does not tell whether a run may start or go on
         self._faulty: dict[str, datetime] = {}
 
@@ -86,7 +96,7 @@ class Workers:
         await self._patiently(self._queue.recover)
         await self._patiently(self._desk.sweep)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._beat())
+            group.create_task(self._look())
             group.create_task(self._watch())
             for _ in range(self._count):
                 group.create_task(self._work())
@@ -96,10 +106,23 @@ class Workers:
         """Runs being worked on now."""
         return len(self._held)
 
-    async def _beat(self) -> None:
+    async def _look(self) -> None:
+        looks = 0
         while True:
-            await self._clock.sleep(BEAT)
-            await self._patiently(self._queue.beat)
+            await self._clock.sleep(LOOK)
+            await self._patiently(self._queue.recover)
+            if self._held:
+                for run_id in await self._patiently(self._queue.lost):
+                    self._let_go(run_id)
+            looks += 1
+            if looks % SWEEP == 0:
+                await self._patiently(self._desk.sweep)
+
+    def _let_go(self, run_id: str) -> None:
+        task = self._held.get(run_id)
+        if task is not None and task not in self._lost:
+            self._lost.add(task)
+            task.cancel()
 
     async def _watch(self) -> None:
         bell = self._store.bell("cancel")
@@ -118,6 +141,7 @@ class Workers:
     async def _work(self) -> None:
         while True:
             run_id = await self._patiently(self._queue.claim)
+            await self._without(run_id)
             task = asyncio.create_task(self._hold(run_id), name=f"run {run_id}")
             self._held[run_id] = task
             # a cancellation that was asked for between the claim and this line rang before we were listed
@@ -125,13 +149,23 @@ class Workers:
             try:
                 await task
             except asyncio.CancelledError:
-                if not _stopping():  # called off before its first line ran, so nobody recorded it
+                if not _stopping() and task not in self._lost:
+                    # called off before its first line ran, so nobody recorded it
                     await self._abandon(run_id, cancelled=True)
             finally:
-                self._held.pop(run_id, None)
-                self._called_off.discard(run_id)
+                self._lost.discard(task)
+                if self._held.get(run_id) is task:
+                    del self._held[run_id]
+                    self._called_off.discard(run_id)
             if _stopping():
                 raise asyncio.CancelledError
+
+    async def _without(self, run_id: str) -> None:
+        """Somebody here may still be at a run that was lost and has come back: he leaves before it begins again."""
+        task = self._held.get(run_id)
+        if task is not None:
+            self._let_go(run_id)
+            await asyncio.wait([task])
 
     async def _hold(self, run_id: str) -> None:
         await self._held_to_its_end(run_id)
@@ -141,28 +175,44 @@ class Workers:
         try:
             await self._drive(run_id)
         except asyncio.CancelledError:
+            if asyncio.current_task() in self._lost:
+                _log.warning("run_lost", run=run_id)
+                raise
             called_off = run_id in self._called_off
             await self._abandon(run_id, cancelled=called_off)
             if not called_off:
                 raise
+        except Lost:
+            _log.warning("run_lost", run=run_id)
         except Transient as error:
-            fault, now = error, self._clock.now()
-            since = self._faulty.setdefault(run_id, now)
-            await self._write(lambda session: commit.postpone(session, run_id, fault, self._desk.say, now, since))
+            await self._postpone(run_id, error)
         except Exception as error:  # noqa: BLE001  # whatever it was, the run must end and say so
             if not isinstance(error, BotError):
                 _log.exception("run_crashed", run=run_id)
             await self._fail(run_id, _failure(error))
 
+    async def _postpone(self, run_id: str, error: Transient) -> None:
+        now = self._clock.now()
+        since = self._faulty.setdefault(run_id, now)
+        with suppress(Lost):
+            await self._write(
+                run_id, lambda session: commit.postpone(session, run_id, error, self._desk.say, now, since)
+            )
+
     async def _fail(self, run_id: str, failure: Failed) -> None:
         """End a run that broke; where even saying so breaks, in a form that cannot."""
-        try:
-            await self._write(lambda session: commit.fail(session, run_id, failure, self._desk.say, self._clock.now()))
-        except Exception:  # noqa: BLE001  # a worker lost, or a run held for ever, helps nobody
-            _log.exception("end_not_said", run=run_id)
-            await self._write(
-                lambda session: commit.fail(session, run_id, failure, self._desk.say_plainly, self._clock.now())
-            )
+
+        def work(say: Say) -> Callable[[Session], None]:
+            return lambda session: commit.fail(session, run_id, failure, say, self._clock.now())
+
+        with suppress(Lost):
+            try:
+                await self._write(run_id, work(self._desk.say))
+            except Lost:
+                raise
+            except Exception:  # noqa: BLE001  # a worker lost, or a run held for ever, helps nobody
+                _log.exception("end_not_said", run=run_id)
+                await self._write(run_id, work(self._desk.say_plainly))
 
     async def _cleared(self, run_id: str) -> None:
         if await self._patiently(lambda: self._store.read(lambda session: runs.ended(session, run_id))):
@@ -175,7 +225,9 @@ class Workers:
         end = await self._desk.admit(rows) or await self._desk.give(rows, terms)
         self._faulty.pop(run_id, None)
         if end is not None:
-            await self._write(lambda session: commit.refuse(session, run_id, end, self._desk.say, self._clock.now()))
+            await self._write(
+                run_id, lambda session: commit.refuse(session, run_id, end, self._desk.say, self._clock.now())
+            )
             return
         await self._side_by_side(run_id, terms)
 
@@ -211,20 +263,28 @@ class Workers:
         return await self._record(begun, await self._desk.perform(begun, terms), terms)
 
     async def _advance(self, run_id: str, terms: Terms) -> Advance:
-        return await self._write(lambda session: commit.advance(session, run_id, terms, self._clock.now(), HOLD))
+        return await self._write(
+            run_id, lambda session: commit.advance(session, run_id, terms, self._clock.now(), HOLD)
+        )
 
     async def _record(self, begun: Begun, performed: Performed, terms: Terms) -> Advance:
         return await self._write(
-            lambda session: commit.record(session, begun, performed, terms, self._clock.now(), HOLD)
+            begun.attempt.run_id,
+            lambda session: commit.record(session, begun, performed, terms, self._clock.now(), HOLD),
         )
 
     async def _abandon(self, run_id: str, *, cancelled: bool) -> None:
-        await self._write(
-            lambda session: commit.abandon(session, run_id, self._desk.say, self._clock.now(), cancelled=cancelled)
-        )
+        with suppress(Lost):
+            await self._write(
+                run_id,
+                lambda session: commit.abandon(session, run_id, self._desk.say, self._clock.now(), cancelled=cancelled),
+            )
 
-    async def _write(self, work: Callable[[Session], T]) -> T:
-        return await self._patiently(lambda: publish.write(self._store, work))
+    async def _write(self, run_id: str, work: Callable[[Session], T]) -> T:
+        """Write for a run that is held here. Raises `Lost` where it no longer is."""
+        owner = self._queue.owner
+        store = FencedStore(self._store, lambda session: leases.held(session, run_id, owner), f"the run {run_id}")
+        return await self._patiently(lambda: publish.write(store, work))
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Use the database until it lets us: a disk that is full for a while must cost no outcome and no worker."""

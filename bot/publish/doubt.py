@@ -51,7 +51,7 @@ class Doubt:
             else:
                 doubt.unsure(session, row.id, now + timedelta(seconds=self._looks[0]), reason)
 
-        await self._records.commit(work)
+        await self._records.commit(work, row)
 
     async def look(self, act: Act, performer: Performer) -> None:
         """Look for it; do it again only after the last look, and never what must not be repeated."""

@@ -9,7 +9,6 @@ from bot import log
 from bot.errors import Forbidden, IllegalTransition, NotFound, Transient
 from bot.model.clock import Clock
 from bot.model.slot import Slot
-from bot.model.state import OutboxState
 from bot.publish.ends import COMMENT_DELETED, End, end_of
 from bot.publish.eyes import put_away
 from bot.publish.gate_comment import standing
@@ -27,6 +26,8 @@ _LONGEST_BACKOFF = 300.0
 class Records:
     """Each method is one commit, and returns when it is on the disk. `looked`: the row was unsure and was looked for,
     and nothing is recorded where our webhook has settled it meanwhile.
+
+    Where another process has taken a row over, only that it was posted is worth a record here.
     """
 
     def __init__(self, store: Store, pace: Pace, clock: Clock) -> None:
@@ -56,7 +57,7 @@ class Records:
             self._pace.unsent(session, row.id, row.sent_at)
             outbox.postpone(session, row.id, self.until(session, act, error), reason_of(error))
 
-        await self.commit(work)
+        await self.commit(work, row)
 
     async def locked_out(self, act: Act, error: Forbidden) -> None:
         """GitHub does not know us: that is for whoever runs the bot to mend, and no fault of what is to be said."""
@@ -66,7 +67,7 @@ class Records:
             until = self._pace.limited(session, act.thread.installation_id, None, self._clock.now())
             outbox.postpone(session, act.row.id, until, reason_of(error))
 
-        await self.commit(work)
+        await self.commit(work, act.row)
 
     async def refused(self, act: Act, error: NotFound | Forbidden, *, looked: bool = False) -> None:
         """GitHub refuses, for good: so it does for what shares the cause.
@@ -88,7 +89,7 @@ class Records:
             others = self._others(session, act, end)
             _log.info("dropped", slot=row.slot, reason=end.reason, others=others, error=reason_of(error))
 
-        await self.commit(work, row if looked else None)
+        await self.commit(work, row)
 
     def _others(self, session: Session, act: Act, end: End) -> int:
         if end.reach is ended.Reach.ROW:
@@ -108,7 +109,7 @@ class Records:
             outbox.drop(session, row.id, reason, outcome)
 
         _log.info("dropped", slot=row.slot, reason=reason)
-        await self.commit(work, row if looked else None)
+        await self.commit(work, row)
 
     async def untargeted(self, act: Act, error: Exception) -> None:
         """What it was to reply to takes no reply."""
@@ -118,7 +119,7 @@ class Records:
             self._pace.answered(session, act.thread.installation_id, row.id, row.sent_at, now)
             outbox.untarget(session, row.id, reason_of(error))
 
-        await self.commit(work)
+        await self.commit(work, row)
 
     def until(self, session: Session, act: Act, error: Transient) -> datetime:
         """When to try again what failed so."""
@@ -142,14 +143,15 @@ class Records:
 
         await self.commit(work)
 
-    async def commit(self, work: Callable[[Session], None], unsure: Outbox | None = None) -> None:
+    async def commit(self, work: Callable[[Session], None], row: Outbox | None = None) -> None:
         """Commit what became of a call. The disk may refuse for a while; the call is not made again for that.
 
-        With `unsure`, nothing is recorded about that row unless it is unsure still.
+        With `row`, nothing is recorded unless it stands as it was taken: our webhook may have settled it meanwhile, or
+        another process have taken it over.
         """
 
         def guarded(session: Session) -> None:
-            if unsure is None or session.get_one(Outbox, unsure.id).state is OutboxState.UNSURE:
+            if row is None or _stands(session.get_one(Outbox, row.id), row):
                 work(session)
 
         pause = 1.0
@@ -164,6 +166,10 @@ class Records:
                 pause = min(pause * 2, 30.0)
                 continue
             return
+
+
+def _stands(present: Outbox, taken: Outbox) -> bool:
+    return (present.state, present.lease_owner, present.tries) == (taken.state, taken.lease_owner, taken.tries)
 
 
 def backoff(tries: int) -> timedelta:

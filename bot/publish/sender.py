@@ -12,13 +12,15 @@ A row is committed as `sending` before its call leaves. What becomes of it:
 | no answer, and it can be found     | `unsure`: it is looked for, and only then is it done again              |
 | no answer, and twice is once       | `pending`: see `bot.publish.performer`                                  |
 | no answer to a webhook             | `dropped`: it may have arrived                                          |
-| the process died                   | `unsure`, at the next start                                             |
+| the process died                   | `unsure`, as soon as whoever has the duty sees it                       |
+| the process stops                  | what is under way may end; what does not in time is `unsure`            |
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from bot import log
@@ -41,12 +43,20 @@ LOOKS = (5.0, 30.0, 90.0)
 AT_ONCE = 8
 #: seconds before another look where the database refuses
 PAUSE = 1.0
+#: seconds between two looks at what dead processes were sending
+DEAD_EVERY = 2.5
+#: a row that was claimed so many seconds ago and has not been sent may be somebody else's by now: this one is asked
+STALE = 2.0
+#: seconds that calls under way get to end when sending stops
+FINISH = 4.0
 
 
 class Sender:
-    """Sends the outbox of one process. `owner` names this start of it: what another one was sending is unsure.
+    """Sends the outbox, one process at a time. `owner` names this one: what a dead one was sending is unsure.
 
-    `performers` say by action how it is done (see `Comments`, `ThreadActions`, `Hooks`).
+    `performers` say by action how it is done (see `Comments`, `ThreadActions`, `Hooks`). `duty` is the store through
+    which rows are claimed and given up: it refuses where another process sends by now. What became of a call is
+    recorded all the same.
     """
 
     def __init__(
@@ -59,8 +69,10 @@ class Sender:
         pace: Pace | None = None,
         looks: Sequence[float] = LOOKS,
         at_once: int = AT_ONCE,
+        duty: Store | None = None,
     ) -> None:
         self._store = store
+        self._duty = duty or store
         self._performers = dict(performers)
         self._clock = clock
         self._owner = owner
@@ -75,32 +87,68 @@ class Sender:
         self._paced: dict[tuple[int, bool], datetime] = {}
 
     async def recover(self) -> None:
-        """Once at the start: what a dead process was sending has to be looked for."""
-        look_at = self._clock.now() + timedelta(seconds=self._looks[0])
-        await self._store.write(lambda session: doubt.recover(session, self._owner, look_at))
+        """What dead processes were sending has to be looked for."""
+        if await self._store.read(lambda session: doubt.orphans(session, self._owner)):
+            await self._duty.write(lambda session: doubt.recover(session, self._owner, self._look_at()))
+
+    def _look_at(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self._looks[0])
 
     async def run(self) -> None:
-        """Send until cancelled."""
-        while True:
-            try:
-                await self.recover()
-                break
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
-                await self._clock.sleep(PAUSE)
+        """Send until cancelled; then let what is under way end. Raises `Lost` where another process sends by now."""
         bell = self._store.bell("outbox")
-        async with asyncio.TaskGroup() as group:
+        under_way: set[asyncio.Task[None]] = set()
+
+        def start(work: Coroutine[None, None, None]) -> None:
+            task = asyncio.create_task(work)
+            under_way.add(task)
+            task.add_done_callback(ended)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if task.cancelled() or task.exception() is None:
+                under_way.discard(task)
+            else:
+                bell.ring()  # a bug of ours: found below, and told by whoever watches this loop
+
+        recovering = asyncio.create_task(self._recover_on())
+        under_way.add(recovering)
+        recovering.add_done_callback(ended)
+        try:
             while True:
                 seen = bell.count
                 before = self._clock.now()
                 try:
-                    await self._spread(group)
+                    await self._spread(start)
                     at = await self.wakes(before)
                 except Transient as error:
                     _log.error("store_refuses", reason=str(error))
                     await self._clock.sleep(PAUSE)
                     continue
+                for task in [task for task in under_way if task.done()]:
+                    task.result()
                 await bell.wait(seen, None if at is None else max(0.05, (at - self._clock.now()).total_seconds()))
+        finally:
+            recovering.cancel()
+            await self._finish(under_way)
+
+    async def _recover_on(self) -> None:
+        while True:
+            try:
+                await self.recover()
+            except Transient as error:
+                _log.error("store_refuses", reason=str(error))
+            await self._clock.sleep(DEAD_EVERY)
+
+    async def _finish(self, under_way: set[asyncio.Task[None]]) -> None:
+        """What has left must be recorded; what hangs is for whoever sends next to look for."""
+        left = set(under_way)
+        if left:
+            await asyncio.wait(left, timeout=FINISH)
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left)
+        with suppress(Transient):  # where nobody can write, a dead process's rows are found by whoever can
+            await self._store.write(lambda session: doubt.leave(session, self._owner, self._look_at()))
 
     async def wakes(self, after: datetime) -> datetime | None:
         """When there is something to do that had to wait at `after`, None where nothing waits for a time."""
@@ -111,10 +159,10 @@ class Sender:
         """Do everything that is due now, and what follows from it, then return."""
         while True:
             async with asyncio.TaskGroup() as group:
-                if not await self._spread(group):
+                if not await self._spread(group.create_task):
                     return
 
-    async def _spread(self, group: asyncio.TaskGroup) -> int:
+    async def _spread(self, start: Callable[[Coroutine[None, None, None]], object]) -> int:
         """Start a task for everything that is due; returns how many."""
         started = 0
         now = self._clock.now()
@@ -124,19 +172,19 @@ class Sender:
                 if saying.row.id not in busy:
                     self._looking.add(saying.row.id)
                     await self._places.acquire()
-                    group.create_task(self._placed(self._look(saying), saying.row.id))
+                    start(self._placed(self._look(saying), saying.row.id))
                     started += 1
         while True:
             await self._places.acquire()
             try:
-                claimed = await self._store.write(self._claim)
+                claimed = await self._duty.write(self._claim)
             except BaseException:
                 self._places.release()
                 raise
             if claimed is None:
                 self._places.release()
                 return started
-            group.create_task(self._placed(self._send(claimed)))
+            start(self._placed(self._send(claimed)))
             started += 1
 
     async def _placed(self, work: Coroutine[None, None, None], looked_for: str = "") -> None:
@@ -174,6 +222,9 @@ class Sender:
     async def _send(self, saying: Saying) -> None:
         """Do one row and record what became of it."""
         row, act = saying.row, Act.of(saying)
+        if not await self._still(row):
+            _log.warning("not sent", slot=row.slot, reason="another process has taken it over")
+            return
         try:
             performer = self._performer(row)
             made = await performer.do(act)
@@ -195,6 +246,12 @@ class Sender:
             await self._doubt.unanswered(act, self._performers[row.action], error)
         else:
             await self._records.posted(act, made, row.digest)
+
+    async def _still(self, row: Outbox) -> bool:
+        """Whether a row is ours to send: who was stopped after he claimed it must not send it when he wakes."""
+        if row.sent_at is None or abs((self._clock.now() - row.sent_at).total_seconds()) <= STALE:
+            return True
+        return await self._store.read(lambda session: doubt.sends(session, row.id, self._owner, row.tries))
 
     def _performer(self, row: Outbox) -> Performer:
         try:

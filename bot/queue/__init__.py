@@ -1,6 +1,8 @@
-"""The queue: one small port, and the back ends behind it."""
+"""The queue: runs are claimed by processes that live, and what only one may do is somebody's duty."""
 
-from bot.queue.embedded import EmbeddedQueue
+from bot.queue.duty import Duty
 from bot.queue.port import Queue
+from bot.queue.presence import Presence
+from bot.queue.run_queue import RunQueue
 
-__all__ = ["EmbeddedQueue", "Queue"]
+__all__ = ["Duty", "Presence", "Queue", "RunQueue"]

@@ -17,13 +17,13 @@ class Queue(Protocol):
         ...
 
     async def recover(self) -> int:
-        """Take over runs whose worker is dead; how many."""
+        """Take over the runs of dead processes; how many. Call it every few seconds."""
         ...
 
     async def claim(self) -> str:
-        """Wait for a run whose turn it is, and return its id; it is `running` under this owner's lease."""
+        """Wait for a run whose turn it is, and return its id; it is `running`, held by this owner while that lives."""
         ...
 
-    async def beat(self) -> None:
-        """Prolong this owner's leases; call it more often than every `lease` seconds."""
+    async def lost(self) -> set[str]:
+        """Ids of the runs that other owners hold."""
         ...

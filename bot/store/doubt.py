@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import update
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, or_, select
 
 from bot.model.state import OutboxState, follow
-from bot.store import posts
+from bot.store import posts, processes
 from bot.store.database import ring
 from bot.store.outbox import Saying
 from bot.store.tables import Outbox, Thread
@@ -70,9 +70,32 @@ def confirm(
     return None
 
 
-def recover(session: Session, owner: str, look_at: datetime) -> None:
-    """What a dead process was sending is unsure."""
-    for row in session.exec(
-        select(Outbox).where(Outbox.state == OutboxState.SENDING, col(Outbox.lease_owner) != owner)
-    ).all():
-        unsure(session, row.id, look_at, "the process that sent it ended")
+def orphans(session: Session, owner: str) -> list[str]:
+    """Rows that were being sent by processes which are dead; `owner` is the one who asks, and lives."""
+    found = session.exec(
+        select(Outbox.id, Outbox.lease_owner).where(
+            Outbox.state == OutboxState.SENDING, or_(col(Outbox.lease_owner).is_(None), Outbox.lease_owner != owner)
+        )
+    ).all()
+    living = processes.living(session) if found else set()
+    return [row_id for row_id, sender in found if sender not in living]
+
+
+def recover(session: Session, owner: str, look_at: datetime) -> int:
+    """What dead processes were sending is unsure; how much that was."""
+    found = orphans(session, owner)
+    for row_id in found:
+        unsure(session, row_id, look_at, "the process that sent it ended")
+    return len(found)
+
+
+def leave(session: Session, owner: str, look_at: datetime) -> None:
+    """`owner` stops sending: what it has under way is unsure, for whoever sends next."""
+    for row in session.exec(select(Outbox).where(Outbox.state == OutboxState.SENDING, Outbox.lease_owner == owner)):
+        unsure(session, row.id, look_at, "the process that sent it stopped")
+
+
+def sends(session: Session, row_id: str, owner: str, tries: int) -> bool:
+    """Whether `owner` is still the one that sends a row, in that try."""
+    row = session.get(Outbox, row_id)
+    return row is not None and row.state is OutboxState.SENDING and (row.lease_owner, row.tries) == (owner, tries)

@@ -37,8 +37,9 @@ WRITER = 0x746872656164
 OLDEST = 13
 #: how long a write waits for those of other processes, and one statement for its end
 LOCK_SECONDS, STATEMENT_SECONDS = 10, 30
-#: how long a transaction may do nothing: a holder that sleeps keeps the lock no longer
-IDLE_SECONDS = 8
+#: how long a transaction may do nothing: a holder that sleeps keeps the lock no longer. Meanwhile nobody can beat, so
+#: that this and the time between two beats are less than what makes a process count as dead (`processes.DEAD_AFTER`)
+IDLE_SECONDS = 4
 #: a silent peer is asked after this many seconds, then every so many, so many times: it is given up in under 10 s
 #: (both sides ask; `tcp_user_timeout`, in milliseconds, is for what was sent and is not acknowledged)
 ALIVE = {"keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 2}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import update
@@ -48,8 +47,8 @@ class RunRows:
         return next(f for f in self.frames if f.parent_id is None)
 
 
-def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str | None:
-    """Take the oldest run whose turn it is and return its id.
+def claim(session: Session, owner: str, now: datetime) -> str | None:
+    """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives.
 
     A thread's runs go one at a time: first those that go on (`front`), then by dispatch sequence.
     """
@@ -88,7 +87,6 @@ def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> str 
         return None
     run.state = follow(run.state, RunState.RUNNING)
     run.lease_owner = owner
-    run.lease_until = now + lease
     run.not_before = None
     run.started_at = run.started_at or now
     if run.waiting_since is not None:
@@ -199,46 +197,6 @@ def ended(session: Session, run_id: str) -> bool:
     return run is None or run.state.ended
 
 
-def any_running(session: Session, owner: str) -> bool:
-    """Whether `owner` holds a run."""
-    held = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == owner).limit(1)
-    return session.exec(held).first() is not None
-
-
-def still_open(session: Session, run_ids: Collection[str]) -> set[str]:
-    """Those of the runs that have not ended and do not wait for a person."""
-    states = [RunState.QUEUED, RunState.RUNNING]
-    return set(session.exec(select(Run.id).where(col(Run.id).in_(run_ids), col(Run.state).in_(states))))
-
-
-def beat(session: Session, owner: str, until: datetime) -> None:
-    """Prolong every lease of `owner`."""
-    session.execute(
-        update(Run).where(col(Run.lease_owner) == owner, col(Run.state) == RunState.RUNNING).values(lease_until=until)
-    )
-
-
-def recover(session: Session, owner: str, now: datetime) -> list[str]:
-    """Take over what a dead process left: running attempts become `interrupted`, their runs go to the front."""
-    taken = []
-    left = session.exec(select(Run).where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)).all()
-    # one death that interrupted several runs says nothing about any of them
-    code = "interrupted" if len(left) == 1 else "interrupted_with_others"
-    for run in left:
-        for attempt in session.exec(
-            select(Attempt).where(Attempt.run_id == run.id, Attempt.state == AttemptState.RUNNING)
-        ).all():
-            if put_back(session, attempt):
-                continue
-            attempt.state = follow(attempt.state, AttemptState.INTERRUPTED)
-            attempt.ended_at = now
-            attempt.error = {"code": code, "message": "the process that ran it ended"}
-            session.add(attempt)
-        release(session, run, now)
-        taken.append(run.id)
-    return taken
-
-
 def put_back(session: Session, attempt: Attempt) -> bool:
     """Whether a step that people have answered waits again: who looked whether the answer still counts has ended."""
     if attempt.kind != "ask" or session.exec(select(Gate.id).where(Gate.attempt_id == attempt.id)).first() is None:
@@ -252,7 +210,7 @@ def put_back(session: Session, attempt: Attempt) -> bool:
 def wait(session: Session, run: Run, now: datetime, until: datetime | None) -> None:
     """Put a run away until somebody or something answers, or until a time. It holds no worker, lease or turn."""
     run.state = follow(run.state, RunState.WAITING)
-    run.lease_owner = run.lease_until = None
+    run.lease_owner, run.suspect = None, False
     run.not_before, run.waiting_since = until, now
     session.add(run)
     ring(session, "queue")
@@ -263,7 +221,6 @@ def release(session: Session, run: Run, now: datetime, not_before: datetime | No
     run.state = follow(run.state, RunState.QUEUED)
     run.front = 1
     run.lease_owner = None
-    run.lease_until = None
     run.not_before = not_before
     session.add(run)
     ring(session, "queue")

@@ -29,7 +29,7 @@ async def asking(scene: Scene, **gate: Any) -> str:
 
     def work(session: Session) -> str:
         run = rows.run(session, guid="asked")
-        runs.claim(session, "me", NOW, timedelta(seconds=30))
+        runs.claim(session, "me", NOW)
         attempt = Attempt(
             run_id=run.id,
             frame_id=runs.rows(session, run.id).root.id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
 
 from sqlmodel import col, select
@@ -21,8 +20,6 @@ from tests import rows
 from tests.dispatch.scene import APP_ID, MARKER, MEG, acceptance, asked, client_of, event
 from tests.github.fake import FakeClock, FakeGitHub, answer, make_github
 from tests.rows import NOW
-
-LEASE = timedelta(seconds=30)
 
 
 async def do(store: Store, command: Command, server: FakeGitHub | None = None, number: int = 1) -> Outbox | None:
@@ -63,7 +60,7 @@ async def begun(store: Store) -> list[str]:
     """Three runs of thread 1, the first of them running, and one of thread 2."""
     for guid, number in (("a", 1), ("b", 1), ("c", 1), ("d", 2)):
         await store.write(partial(rows.run, number=number, guid=guid))
-    await store.write(lambda s: runs.claim(s, "me", NOW, LEASE))
+    await store.write(lambda s: runs.claim(s, "me", NOW))
     return await store.read(lambda s: [run.id for run in s.exec(select(Run).order_by(col(Run.id)))])
 
 

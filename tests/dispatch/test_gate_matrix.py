@@ -99,7 +99,7 @@ def ask(scene: Scene, session: Session, case: Case) -> str:
     assert case.requester.account is not None
     dispatch.actor_id, dispatch.actor = case.requester.account.id, case.requester.account.login
     session.add(dispatch)
-    runs.claim(session, "me", NOW, timedelta(seconds=30))
+    runs.claim(session, "me", NOW)
     attempt = Attempt(
         run_id=run.id,
         frame_id=runs.rows(session, run.id).root.id,

@@ -17,7 +17,7 @@ from bot.publish import Redactor, Speaker
 from bot.store import Session, Store, lives, runs, schedules
 from bot.store.tables import Outbox, Run, Schedule, Thread
 from tests import rows
-from tests.engine.scene import LEASE, StillClock
+from tests.engine.scene import StillClock
 from tests.rows import ANA, NOW, REPOSITORY
 
 IDENTITY = Identity(42, "bot", frozenset({"acme"}))
@@ -35,7 +35,7 @@ async def under_way(store: Store) -> None:
     def work(session: Session) -> None:
         first = rows.run(session, guid="a")
         rows.run(session, guid="b")
-        assert runs.claim(session, "me", NOW, LEASE) == first.id
+        assert runs.claim(session, "me", NOW) == first.id
         thread = session.get_one(Thread, first.thread_id)
         speaker = Speaker(Redactor([]), StillClock(NOW))
         speaker.comment(session, thread, Slot(f"thread/{thread.id}", "index"), purpose="index", body="pins")

@@ -116,7 +116,7 @@ async def test_status_lists_runs_in_order_with_their_age(store: Store) -> None:
         quiet = reports.status_body(session, rows.thread(session), NOW, "@bot")
         rows.run(session, guid="a")
         second = rows.run(session, guid="b", workflow="build")
-        runs.claim(session, "me", NOW + timedelta(minutes=3), timedelta(seconds=30))
+        runs.claim(session, "me", NOW + timedelta(minutes=3))
         busy = reports.status_body(session, rows.thread(session), NOW + timedelta(minutes=5, seconds=59), "@bot")
         first = dispatches.open_of_thread(session, rows.thread(session).id)[0]
         runs.release(session, first, NOW)
@@ -142,13 +142,13 @@ async def test_status_tells_waiting_from_working(store: Store) -> None:
 
     def work(session: Session) -> list[str]:
         made = rows.run(session, guid="a")
-        runs.claim(session, "me", NOW, timedelta(seconds=30))
+        runs.claim(session, "me", NOW)
         runs.wait(session, made, NOW + timedelta(minutes=3), None)
         later = NOW + timedelta(days=2)
         waits = reports.status_body(session, rows.thread(session), later, "@bot")
         runs.wake(session, made.id)
         goes_on = reports.status_body(session, rows.thread(session), later, "@bot")
-        runs.claim(session, "me", later, timedelta(seconds=30))
+        runs.claim(session, "me", later)
         runs_again = reports.status_body(session, rows.thread(session), later + timedelta(minutes=1), "@bot")
         return [body.splitlines()[2].split(" · ")[1] for body in (waits, goes_on, runs_again)]
 

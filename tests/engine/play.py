@@ -95,7 +95,7 @@ class Play:
     async def claim(self, after: float = 0) -> None:
         """A worker takes the run again, so many seconds later."""
         self.now += timedelta(seconds=after)
-        claimed = await self.case.store.write(lambda s: runs.claim(s, "me", self.now, timedelta(seconds=30)))
+        claimed = await self.case.store.write(lambda s: runs.claim(s, "me", self.now))
         assert claimed == self.case.run_id
 
     async def ledger(self) -> list[str]:

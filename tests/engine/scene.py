@@ -31,8 +31,6 @@ from tests import rows
 from tests.github.fake import FakeClock, FakeGitHub, make_github
 from tests.rows import NOW
 
-LEASE = timedelta(seconds=30)
-
 
 class StillClock:
     """Time stands still; who sleeps is woken when it is moved far enough. `slept` lists every sleep asked for."""
@@ -161,7 +159,7 @@ async def open_case(
 
     def work(session: Session) -> str:
         run = rows.run(session, guid=guid, workflow=workflow, files=files, comment_id=501)
-        assert runs.claim(session, "me", NOW, LEASE) == run.id
+        assert runs.claim(session, "me", NOW) == run.id
         return run.id
 
     run_id = await store.write(work)

@@ -21,7 +21,7 @@ from bot.store.runs import RunRows
 from bot.store.tables import Gate, Outbox
 from bot.workflows.answers import taken
 from tests.engine.play import open_gate, workflow_of
-from tests.engine.scene import LEASE, Case, open_case
+from tests.engine.scene import Case, open_case
 from tests.github.fake import FakeClock
 from tests.rows import NOW
 
@@ -44,7 +44,7 @@ class Asking:
     async def go(self, now: Any = NOW) -> commit.Advance:
         """Advance, after a claim where the run waited or was queued."""
         if (await self.case.run()).state is not RunState.RUNNING:
-            assert await self.case.store.write(lambda s: runs.claim(s, "me", now, LEASE)) == self.case.run_id
+            assert await self.case.store.write(lambda s: runs.claim(s, "me", now)) == self.case.run_id
         return await self.case.store.write(lambda s: commit.advance(s, self.case.run_id, self.terms, now))
 
     async def answer(self, **answer: Any) -> None:

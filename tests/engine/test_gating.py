@@ -13,12 +13,12 @@ from bot.engine.commit import Begun, Performed, Terms
 from bot.engine.gating import PATIENCE
 from bot.model.outcome import Done, Faulted
 from bot.model.state import AttemptState, GateState
-from bot.store import Session, Store, gates, runs
+from bot.store import Session, Store, gates, leases, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Gate
 from bot.workflows.answers import taken
 from tests.engine.play import open_gate, workflow_of
-from tests.engine.scene import LEASE, Case, open_case
+from tests.engine.scene import Case, open_case
 from tests.rows import NOW
 
 STEPS = "- {id: ok, ask: Merge?, timeout: 2d}\n- {id: after, run: echo}"
@@ -45,7 +45,7 @@ class Bound:
         """Advance, after a claim where the run waited or was queued."""
         store, run_id = self.case.store, self.case.run_id
         if (await self.case.run()).lease_owner is None:
-            assert await store.write(lambda s: runs.claim(s, "me", self.now, LEASE)) == run_id
+            assert await store.write(lambda s: runs.claim(s, "me", self.now)) == run_id
         return (await store.write(lambda s: commit.advance(s, run_id, self.terms, self.now))).begun
 
     async def look(self, begun: Begun, head: str | None, outcome: Any = None) -> tuple[Begun, ...]:
@@ -189,7 +189,7 @@ async def test_whoever_reads_the_head_dies(store: Store, stopped: bool) -> None:
         if stopped:
             commit.abandon(session, here.case.run_id, here.terms.say, here.now, cancelled=False)
         else:
-            runs.recover(session, "another", here.now)
+            leases.recover(session, "another", here.now)
 
     await store.write(die)
     (begun,) = await here.go()

@@ -25,7 +25,7 @@ from bot.store.tables import Gate
 from bot.workflows import Configuration, builtin_files, load
 from tests import rows
 from tests.engine.play import Play, Script, workflow_of
-from tests.engine.scene import LEASE, Case, open_case
+from tests.engine.scene import Case, open_case
 from tests.engine.walks import Sketch, Walk, Walked, script_of, sketches
 
 #: beside the workflows: what a result has to fit
@@ -47,7 +47,7 @@ async def again(
         run = rows.run(session, guid=new_id(), workflow="main", comment_id=501)
         run.retry_of = case.run_id
         write(session, run)
-        assert runs.claim(session, "me", first.now, LEASE) == run.id
+        assert runs.claim(session, "me", first.now) == run.id
         return run.id
 
     run_id = await case.store.write(work)

@@ -15,7 +15,7 @@ from bot.engine.worker import Workers
 from bot.model.clock import SystemClock
 from bot.model.outcome import Outcome
 from bot.model.state import AttemptState, GateState, RunState
-from bot.queue import EmbeddedQueue
+from bot.queue import RunQueue
 from bot.store import Session, Store, gates, runs
 from bot.store.tables import Attempt, Gate, Run
 from bot.workflows.answers import taken
@@ -67,7 +67,7 @@ async def test_a_time_out_comes_while_the_process_is_away(store: Store) -> None:
         await here.until(lambda: reminded(store))
     async with floor(store, ASK, begin=False, after=3 * 86400 - 1) as here:
         assert await store.read(runs.next_due) == NOW + timedelta(days=3)
-        assert await store.write(lambda s: runs.claim(s, "other", here.clock.now(), timedelta(seconds=30))) is None
+        assert await store.write(lambda s: runs.claim(s, "other", here.clock.now())) is None
         assert await here.states() == [RunState.WAITING]
     async with floor(store, ASK, begin=False, after=3 * 86400) as here:
         await here.until(here.ended)
@@ -109,7 +109,7 @@ async def test_an_answer_that_came_while_the_process_died_is_found(store: Store)
 def on_real_time(store: Store, desk: ScriptedDesk, workers: int) -> Floor:
     """Workers whose clock is the machine's."""
     here, clock = Floor(store, desk, workers), SystemClock()
-    here.queue = EmbeddedQueue(store, clock)
+    here.queue = RunQueue(store, clock)
     here.workers = Workers(store, here.queue, desk, clock, workers)
     return here
 

@@ -13,13 +13,13 @@ from sqlmodel import col, select
 
 from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.graph import End
-from bot.engine.worker import BEAT, Workers
+from bot.engine.worker import LOOK, Workers
 from bot.errors import ConfigurationError, NotFound, Transient, UserError
 from bot.finding import Finding
 from bot.model.outcome import Done, Outcome
 from bot.model.state import AttemptState, RunState
-from bot.queue import EmbeddedQueue
-from bot.store import Session, Store, dispatches, runs
+from bot.queue import RunQueue
+from bot.store import Session, Store, dispatches, leases, processes, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Run
 from bot.workflows import Budget, builtin_files, load
@@ -99,7 +99,7 @@ class Floor:
 
     def __init__(self, store: Store, desk: ScriptedDesk, count: int = 2) -> None:
         self.store, self.desk, self.clock = store, desk, StillClock()
-        self.queue = EmbeddedQueue(store, self.clock)
+        self.queue = RunQueue(store, self.clock)
         self.workers = Workers(store, self.queue, desk, self.clock, count)
         self.task: asyncio.Task[None] | None = None
 
@@ -205,27 +205,82 @@ async def test_a_threads_runs_go_one_after_the_other_threads_side_by_side(store:
     assert len(floor.desk.cleared) == 3
 
 
-async def test_leases_are_prolonged(store: Store) -> None:
-    """Every ten seconds, so that none of 30 runs out."""
+async def test_runs_of_a_process_that_dies_later_are_taken_over(store: Store) -> None:
+    """Every few seconds somebody looks, and not only at the start."""
+    async with open_floor(store, steps(1)) as floor:
+        floor.start()
+        await floor.until(lambda: _true(floor.desk.swept))
+        await floor.ask("a")
+        await floor.until(floor.ended)
+        assert await store.read(lambda s: leases.orphans(s, floor.queue.owner)) == {}
+
+        def leave_behind(session: Session) -> None:
+            run = rows.run(session, 2, guid="b", workflow="main")
+            run.state, run.lease_owner = RunState.RUNNING, "dead"
+            session.add(run)
+
+        await store.write(leave_behind)
+        floor.clock.advance(LOOK)
+        await floor.until(floor.ended)
+    assert floor.desk.performed == ["1.s1#1", "1.s1#1"]
+
+
+def taken_over(session: Session) -> None:
+    """Another process lives, takes this one for dead, and has what it had."""
+    processes.beat(session, "another", host="there", kind="worker")
+    leases.recover(session, "another", NOW)
+    runs.claim(session, "another", NOW)
+
+
+async def test_what_is_lost_is_let_go_of(store: Store) -> None:
+    """A process that was stopped wakes up: its step is called off, and nothing that it writes for the run counts."""
     held = Held()
     async with open_floor(store) as floor:
         floor.desk.perform_with = held
         await floor.ask("a")
         floor.start()
         await floor.until(lambda: _true(held.met.is_set()))
+        await store.write(taken_over)
+        floor.clock.advance(LOOK)
+        await floor.until(lambda: _true(held.called_off and floor.workers.held == 0))
+        assert await floor.states() == [RunState.RUNNING]
+        assert await floor.attempts() == [("s1", 1, AttemptState.INTERRUPTED, "interrupted")]
+        assert await store.read(lambda s: _numbered(s, 1).lease_owner) == "another"
+    assert (floor.desk.said, floor.desk.cleared) == ([], [])
 
-        async def lease() -> timedelta:
-            run = await store.read(lambda s: s.exec(select(Run)).one())
-            assert run.lease_until is not None
-            return run.lease_until - NOW
 
-        assert await lease() == timedelta(seconds=30)
-        floor.clock.advance(BEAT)
+async def test_what_was_done_for_a_lost_run_is_refused(store: Store) -> None:
+    """The step ends before anybody here knows that the run is another's: its outcome changes nothing."""
+    held = Held()
+    async with open_floor(store) as floor:
+        floor.desk.perform_with = held
+        await floor.ask("a")
+        floor.start()
+        await floor.until(lambda: _true(held.met.is_set()))
+        await store.write(taken_over)
+        held.let_go.set()
+        await floor.until(lambda: _true(floor.workers.held == 0))
+        assert await floor.attempts() == [("s1", 1, AttemptState.INTERRUPTED, "interrupted")]
+    assert floor.desk.said == []
 
-        async def prolonged() -> bool:
-            return await lease() == timedelta(seconds=40)
 
-        await floor.until(prolonged)
+async def test_a_lost_run_that_comes_back_begins_with_nobody_at_it(store: Store) -> None:
+    """Another worker of the same process claims it while the first is still at the step: one does it at a time."""
+    held = Held()
+    async with open_floor(store, steps(1)) as floor:
+        floor.desk.perform_with = held
+        await floor.ask("a")
+        floor.start()
+        await floor.until(lambda: _true(held.met.is_set()))
+        floor.desk.perform_with = floor.desk.done
+        await store.write(lambda s: leases.recover(s, "another", NOW))
+        await floor.until(floor.ended)
+        assert await floor.attempts() == [
+            ("s1", 1, AttemptState.INTERRUPTED, "interrupted"),
+            ("s1", 2, AttemptState.SUCCESS, ""),
+        ]
+    assert held.called_off == 1
+    assert floor.desk.said == [("r1", End(RunState.SUCCEEDED))]
 
 
 async def test_a_cancelled_run_stops_at_once(store: Store) -> None:
@@ -324,7 +379,7 @@ async def test_a_dead_process_run_goes_on(store: Store) -> None:
     await store.write(lambda s: rows.run(s, guid="a", workflow="main"))
 
     def die(session: Session) -> None:
-        run_id = runs.claim(session, "dead", NOW, timedelta(seconds=30))
+        run_id = runs.claim(session, "dead", NOW)
         assert run_id is not None
         frame = runs.rows(session, run_id).root
         for step, state in (("s1", AttemptState.SUCCESS), ("s2", AttemptState.RUNNING)):

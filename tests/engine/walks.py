@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from bot.engine.commit import Begun
 from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Outcome
 from bot.model.state import AttemptState, GateState, RunState
-from bot.store import Session, Store, gates, runs
+from bot.store import Session, Store, gates, leases, runs
 from bot.store.runs import RunRows
 from bot.store.tables import Gate
 from bot.workflows.answers import taken
@@ -22,7 +21,6 @@ from tests.engine.play import Play
 
 #: commits after which a walk of such a small workflow is one that does not end
 MOST_COMMITS = 400
-LEASE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +156,14 @@ class Walk:
         """A worker takes it, when its time has come."""
         play = self._play
         play.now = max(play.now, found.run.not_before or play.now)
-        claimed = await self._store.write(lambda s: runs.claim(s, self._owner, play.now, LEASE))
+        claimed = await self._store.write(lambda s: runs.claim(s, self._owner, play.now))
         assert claimed == play.case.run_id, "its turn does not come"
 
     async def _die(self) -> None:
         """The process ends: what it held in memory is gone, and another one takes over."""
         self._play.begun.clear()
         self._owner = new_id()
-        await self._store.write(lambda s: runs.recover(s, self._owner, self._play.now))
+        await self._store.write(lambda s: leases.recover(s, self._owner, self._play.now))
 
 
 async def walk(store: Store, sketch: Sketch, choices: Sequence[int] = (), deaths: Collection[int] = ()) -> Walked:

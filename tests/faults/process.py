@@ -44,6 +44,8 @@ class BotProcess:
     module: str = "tests.faults.serve"
     #: a command that ends by running what follows it
     around: tuple[str, ...] = ()
+    #: what it is for: `serve`, `receiver` or `worker`
+    part: str = "serve"
 
     @property
     def webhook(self) -> str:
@@ -70,7 +72,8 @@ class BotProcess:
             **self.more,
         }
         self.process = await asyncio.create_subprocess_exec(
-            *self.around, sys.executable, "-m", self.module, cwd=ROOT, env=environ, stderr=asyncio.subprocess.DEVNULL,
+            *self.around, sys.executable, "-m", self.module, self.part, cwd=ROOT, env=environ,
+            stderr=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(60):

@@ -1,21 +1,18 @@
-"""A real SQLite file for each test."""
+"""Every test of this room that takes a database runs on both kinds."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from bot.store import Store, open_store
+from tests.databases import BOTH
 
 NOW = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """An empty, migrated database in a file."""
-    opened = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
-    yield opened
-    await opened.close()
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """SQLite and PostgreSQL, unless the test chooses itself."""
+    chosen = any("database" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "database" in metafunc.fixturenames and not chosen:
+        metafunc.parametrize("database", BOTH, indirect=True)

@@ -94,7 +94,7 @@ async def test_the_last_row_wakes_the_run(waiting: Waiting) -> None:
     run = await waiting.run()
     assert (run.state, run.front, run.not_before) == (RunState.QUEUED, 1, None)
     assert waiting.store.bell("queue").count > seen
-    assert await waiting.store.write(lambda s: runs.claim(s, "me", NOW, timedelta(seconds=60))) == waiting.run_id
+    assert await waiting.store.write(lambda s: runs.claim(s, "me", NOW)) == waiting.run_id
 
 
 async def test_a_dropped_row_is_settled_too(waiting: Waiting) -> None:

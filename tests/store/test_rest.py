@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import DeliveryState, RunState, follow
@@ -27,7 +25,7 @@ async def test_every_sort_of_work_keeps_it_from_rest(store: Store) -> None:
 
     await store.write(look)
     assert await store.read(unfinished) == 1
-    await store.write(lambda session: runs.claim(session, "me", NOW, timedelta(minutes=1)))
+    await store.write(lambda session: runs.claim(session, "me", NOW))
     assert await store.read(unfinished) == 1
 
     def finish(session: Session) -> None:

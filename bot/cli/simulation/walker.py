@@ -6,7 +6,6 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ MOST = 500
 #: states in which an attempt has its outcome and its route
 _ENDED = frozenset({AttemptState.SUCCESS, AttemptState.FAIL, AttemptState.SKIPPED})
 _OPEN = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.WAITING})
-_LEASE = timedelta(days=1)
 
 
 class Endless(Exception):
@@ -217,7 +215,7 @@ class _Walk:
     async def _claimed(self) -> tuple[Begun, ...]:
         """A worker takes the run again."""
         now = self._now
-        await self._store.write(lambda session: runs.claim(session, "walk", now, _LEASE))
+        await self._store.write(lambda session: runs.claim(session, "walk", now))
         return (await self._advance()).begun
 
     # -- what came of it ----------------------------------------------------------------------------------------------

@@ -37,8 +37,10 @@ class Run(SQLModel, table=True):
     #: 1 for a run that goes on (after a gate, a transient fault, a crash): ahead of its thread's queue
     front: int = 0
     not_before: datetime | None = moment()
+    #: the process that holds it, as long as that lives (table `process`)
     lease_owner: str | None = None
-    lease_until: datetime | None = moment()
+    #: one death interrupted it together with others, and it has not come to rest since: nothing runs beside it
+    suspect: bool = False
     cancelled_by: str | None = None
     #: the thread as it stood for this run's anchor (blob digest)
     thread_blob: str | None = None

@@ -55,4 +55,7 @@ def upgrade() -> None:
         table.add_column(sa.Column("interruptions", sa.Integer(), nullable=False, server_default="0"))
     with op.batch_alter_table("run") as table:
         table.add_column(sa.Column("purged_at", sa.DateTime(timezone=True), nullable=True))
+        table.add_column(sa.Column("suspect", sa.Boolean(), nullable=False, server_default=sa.false()))
+        # a run is held as long as its process lives
+        table.drop_column("lease_until")
     op.create_index("ix_run_purge", "run", ["purged_at", "ended_at"])

@@ -11,7 +11,7 @@ import pytest
 
 from bot.model.clock import SystemClock
 from bot.model.state import RunState
-from bot.queue import EmbeddedQueue
+from bot.queue import RunQueue
 from bot.store import Session, Store, open_store, runs
 from bot.store.database import ring
 from bot.store.tables import Run
@@ -27,7 +27,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def test_a_waiting_worker_is_woken_by_a_new_run(store: Store) -> None:
     """No polling: the claim returns as soon as the row is committed."""
-    queue = EmbeddedQueue(store, SystemClock())
+    queue = RunQueue(store, SystemClock())
     claiming = asyncio.ensure_future(queue.claim())
     await asyncio.sleep(0)
     run = await store.write(lambda s: rows.run(s, guid="a", now=datetime.now(UTC)))
@@ -36,7 +36,7 @@ async def test_a_waiting_worker_is_woken_by_a_new_run(store: Store) -> None:
 
 async def test_many_workers_get_each_run_once(store: Store) -> None:
     """Eight workers, twenty threads: twenty claims, no run twice."""
-    queue = EmbeddedQueue(store, SystemClock())
+    queue = RunQueue(store, SystemClock())
     claims = [asyncio.ensure_future(queue.claim()) for _ in range(20)]
     made = [await store.write(lambda s, n=n: rows.run(s, n, guid=f"g{n}").id) for n in range(1, 21)]  # type: ignore[misc]  # mypy cannot infer the lambda's default
     got = await asyncio.wait_for(asyncio.gather(*claims), 10)
@@ -45,7 +45,7 @@ async def test_many_workers_get_each_run_once(store: Store) -> None:
 
 async def test_a_run_is_claimed_when_its_time_has_come(store: Store) -> None:
     """A claim loop that waits for a time wakes by itself."""
-    queue = EmbeddedQueue(store, SystemClock())
+    queue = RunQueue(store, SystemClock())
     await store.write(lambda s: rows.run(s, guid="a"))
     run_id = await queue.claim()
     due = datetime.now(UTC) + timedelta(milliseconds=150)
@@ -56,10 +56,10 @@ async def test_a_run_is_claimed_when_its_time_has_come(store: Store) -> None:
 
 async def test_runs_of_a_dead_process_are_taken_over(store: Store) -> None:
     """A new owner recovers them; its own stay."""
-    dead = EmbeddedQueue(store, SystemClock())
+    dead = RunQueue(store, SystemClock())
     await store.write(lambda s: rows.run(s, guid="a"))
     run_id = await dead.claim()
-    new = EmbeddedQueue(store, SystemClock())
+    new = RunQueue(store, SystemClock())
     assert await new.recover() == 1
     assert await asyncio.wait_for(new.claim(), 5) == run_id
     assert await new.recover() == 0
@@ -68,12 +68,12 @@ async def test_runs_of_a_dead_process_are_taken_over(store: Store) -> None:
 
 async def test_runs_that_died_together_start_again_one_at_a_time(store: Store) -> None:
     """Until they have ended nothing runs beside one of them, so that a further death tells which it was."""
-    dead = EmbeddedQueue(store, SystemClock())
+    dead = RunQueue(store, SystemClock())
     for number in (1, 2, 3):
         await store.write(lambda s, n=number: rows.run(s, n, guid=f"g{n}"))  # type: ignore[misc]  # mypy cannot infer the lambda's default
     for _ in range(2):
         await dead.claim()
-    new = EmbeddedQueue(store, SystemClock())
+    new = RunQueue(store, SystemClock())
     assert await new.recover() == 2
     first = await asyncio.wait_for(new.claim(), 5)
     waiting = asyncio.ensure_future(new.claim())

@@ -1,0 +1,86 @@
+"""Who holds a run, and what becomes of it when that process is dead."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlmodel import Session, col, func, select
+
+from bot.model.state import AttemptState, RunState, follow
+from bot.store import processes, runs
+from bot.store.tables import Artifact, Attempt, Frame, Gate, Outbox, Run, Steer, Value
+
+
+def any_running(session: Session, owner: str) -> bool:
+    """Whether `owner` holds a run."""
+    found = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == owner).limit(1)
+    return session.exec(found).first() is not None
+
+
+def any_suspect(session: Session) -> bool:
+    """Whether a run that one death interrupted together with others has not come to rest since."""
+    states = [RunState.QUEUED, RunState.RUNNING]
+    found = select(Run.id).where(col(Run.suspect).is_(True), col(Run.state).in_(states)).limit(1)
+    return session.exec(found).first() is not None
+
+
+def held(session: Session, run_id: str, owner: str) -> bool:
+    """Whether `owner` holds the run, or it is over: the fence of everything that is written for it.
+
+    Nothing comes of what is written for a run that is over.
+    """
+    run = session.get(Run, run_id)
+    return run is None or run.state.ended or (run.state is RunState.RUNNING and run.lease_owner == owner)
+
+
+def held_by_others(session: Session, owner: str) -> set[str]:
+    """Ids of the runs that others than `owner` hold."""
+    return set(session.exec(select(Run.id).where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)))
+
+
+def orphans(session: Session, owner: str) -> dict[str, list[str]]:
+    """The runs that are held by processes which are dead, by process; `owner` is the one who asks, and lives."""
+    found = session.exec(
+        select(Run.id, Run.lease_owner)
+        .where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)
+        .order_by(col(Run.id))
+    ).all()
+    living = processes.living(session) if found else set()
+    left: dict[str, list[str]] = {}
+    for run_id, holder in found:
+        if holder is not None and holder not in living:
+            left.setdefault(holder, []).append(run_id)
+    return left
+
+
+def recover(session: Session, owner: str, now: datetime) -> list[str]:
+    """Take over what dead processes left: running attempts become `interrupted`, their runs go to the front.
+
+    The death of one process that interrupted several runs says nothing about any of them: those are suspects, of which
+    a process holds one at a time, and nothing beside it, until they have ended: a further death tells which it was.
+    """
+    taken = []
+    for left in orphans(session, owner).values():
+        code = "interrupted" if len(left) == 1 else "interrupted_with_others"
+        for run_id in left:
+            run = session.get_one(Run, run_id)
+            run.suspect = run.suspect or len(left) > 1
+            for attempt in session.exec(
+                select(Attempt).where(Attempt.run_id == run_id, Attempt.state == AttemptState.RUNNING)
+            ).all():
+                if runs.put_back(session, attempt):
+                    continue
+                attempt.state = follow(attempt.state, AttemptState.INTERRUPTED)
+                attempt.ended_at = now
+                attempt.error = {"code": code, "message": "the process that ran it ended"}
+                session.add(attempt)
+            runs.release(session, run, now)
+            taken.append(run_id)
+    return taken
+
+
+def newest_id(session: Session, run_id: str) -> str | None:
+    """The newest id among a run's rows. Whoever goes on with it makes later ones, whatever his clock says."""
+    tables = (Attempt, Value, Frame, Outbox, Gate, Artifact, Steer)
+    found = (session.exec(select(func.max(col(table.id))).where(col(table.run_id) == run_id)).one() for table in tables)
+    return max((one for one in found if one is not None), default=None)

@@ -1,0 +1,62 @@
+"""Which processes work on this database, and which of them live: whoever beats, by the database's own time.
+
+What a process holds (runs, duties, posts under way) is good as long as it lives. One without a row is dead, so that a
+graceful end takes effect at once (docs/adr: processes, leases and duties).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import delete, text
+from sqlmodel import Session, col, select
+
+from bot.store.database import ring
+from bot.store.tables import Duty, Process
+
+#: a process that has not beaten for so long is dead
+DEAD_AFTER = timedelta(seconds=8)
+#: rows of processes that have been dead for so long are removed
+FORGET_AFTER = timedelta(hours=1)
+
+#: the time of this very moment: PostgreSQL's `now()` is when the transaction began, which may have waited for its turn
+_NOW = {
+    "sqlite": "SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')",
+    "postgresql": "SELECT clock_timestamp()",
+}
+
+
+def now(session: Session) -> datetime:
+    """The database's time, the one clock that all processes share."""
+    found = session.connection().execute(text(_NOW[session.get_bind().dialect.name])).scalar_one()
+    return found.astimezone(UTC) if isinstance(found, datetime) else datetime.fromisoformat(found)
+
+
+def beat(session: Session, process_id: str, *, host: str, kind: str) -> None:
+    """Note that a process lives, whether or not it is known; those long dead are forgotten."""
+    at = now(session)
+    row = session.get(Process, process_id)
+    if row is None:
+        row = Process(id=process_id, host=host, kind=kind, started_at=at, beat_at=at)
+    row.beat_at = at
+    session.add(row)
+    session.flush()
+    session.execute(delete(Process).where(col(Process.beat_at) < at - FORGET_AFTER))
+
+
+def living(session: Session) -> set[str]:
+    """Ids of the processes that live."""
+    return set(session.exec(select(Process.id).where(col(Process.beat_at) > now(session) - DEAD_AFTER)))
+
+
+def leave(session: Session, process_id: str) -> None:
+    """A process ends: others take over what it held at once."""
+    session.execute(delete(Process).where(col(Process.id) == process_id))
+    session.execute(delete(Duty).where(col(Duty.owner) == process_id))
+    ring(session, "duty")
+
+
+def alone(session: Session, process_id: str) -> None:
+    """There is no other process: what a lock on the database's file says. Whatever another one held is free."""
+    session.execute(delete(Process).where(col(Process.id) != process_id))
+    session.execute(delete(Duty).where(col(Duty.owner) != process_id))

