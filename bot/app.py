@@ -299,7 +299,7 @@ def serve(
     look_at: Sequence[float] = LOOK_AT,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """One bot until SIGTERM or SIGINT, with a front door at `at` (a worker: health only). `ready`: called once it works.
+    """One bot until SIGTERM or SIGINT, with a front door at `at` (a worker: health only); `ready` is called at work.
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
