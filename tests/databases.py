@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import psycopg
 import pytest
+from sqlmodel import SQLModel
 
 from bot.store.postgres import Postgres
 from bot.store.sqlite import Sqlite
@@ -46,6 +47,8 @@ class Server:
                 file.writelines(f"{name} = '{value}'\n" for name, value in _SMALL.items())
             self._server.start()
         self._numbers = count(1)
+        #: databases with all tables that no test has now
+        self._free: list[str] = []
         self._main: psycopg.Connection[Any] = psycopg.connect(self.url("postgres"), autocommit=True)
         self.create("migrated")
         Postgres(self.url("migrated")).close()
@@ -69,14 +72,32 @@ class Server:
         self.execute(f'CREATE DATABASE "{name}" {how}')
 
     @contextmanager
-    def database(self, how: str = "TEMPLATE migrated") -> Iterator[str]:
-        """The URL of a database that exists as long as this; by default one with all tables."""
-        name = f"test{next(self._numbers)}"
+    def empty(self, how: str = "") -> Iterator[str]:
+        """The URL of a database without tables, that exists as long as this; `how` is what CREATE DATABASE takes."""
+        name = f"empty{next(self._numbers)}"
         self.create(name, how)
         try:
             yield self.url(name)
         finally:
             self.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The URL of a database with all tables and no rows, for one at a time: it is emptied and used again.
+
+        To copy one takes a hundred times as long as to empty it.
+        """
+        if self._free:
+            name = self._free.pop()
+        else:
+            name = f"test{next(self._numbers)}"
+            self.create(name, "TEMPLATE migrated STRATEGY FILE_COPY")
+        yield self.url(name)
+        self.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", name)
+        with psycopg.connect(self.url(name)) as connection:
+            connection.execute("SET session_replication_role = replica")  # what refers to what does not matter now
+            connection.execute("; ".join(f'DELETE FROM "{table}"' for table in SQLModel.metadata.tables).encode())
+        self._free.append(name)
 
     def stop(self) -> None:
         """End it."""

@@ -34,7 +34,7 @@ def _backend(url: str) -> Backend:
         return Postgres(f"postgresql://{rest}")
     if scheme == "sqlite" and (database := make_url(url).database):
         return Sqlite(database)
-    raise OperatorError(f"BOT_DATABASE_URL: {scheme} is not served", _MEND)
+    raise OperatorError(f"BOT_DATABASE_URL: {scheme[:20]} names no database that is served", _MEND)
 
 
 def _continue_ids(backend: Backend) -> None:
