@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -112,6 +113,8 @@ class Databases:
         self.kind: Kind = "sqlite"
         self._server: Server | None = None
         self._file: Path | None = None
+        self._of_folders: dict[Path, str] = {}
+        self._released = ExitStack()
 
     @property
     def server(self) -> Server:
@@ -130,15 +133,51 @@ class Databases:
             with self.server.database() as url:
                 yield url
             return
-        if self._file is None:
-            self._file = Path(tempfile.mkdtemp(prefix="threadsmith-db-")) / "bot.db"
-            Sqlite(str(self._file)).close()
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(self._file, folder / "bot.db")
-        yield f"sqlite:///{folder / 'bot.db'}"
+        yield self._in_file(folder)
+
+    def of_folder(self, folder: Path, kind: Kind | None = None) -> str:
+        """The URL of the database of a bot's data folder, the same one until the test ends."""
+        if (kind or self.kind) == "sqlite":
+            return self._in_file(folder)
+        if folder not in self._of_folders:
+            self._of_folders[folder] = self._released.enter_context(self.server.database())
+        return self._of_folders[folder]
+
+    def release(self) -> None:
+        """A test has ended."""
+        self._of_folders.clear()
+        self._released.close()
+
+    def rows(self, folder: Path, query: str) -> list[tuple[Any, ...]]:
+        """What the database of a data folder says, read from outside."""
+        if folder in self._of_folders:
+            with psycopg.connect(self._of_folders[folder]) as postgres:
+                return postgres.execute(query.encode()).fetchall()
+        with closing(sqlite3.connect(folder / "bot.db", timeout=10)) as sqlite:
+            return sqlite.execute(query).fetchall()
+
+    def change(self, folder: Path, statement: str, *values: object) -> None:
+        """Change rows from outside; each `?` is one of the values."""
+        if folder in self._of_folders:
+            with psycopg.connect(self._of_folders[folder]) as postgres:
+                postgres.execute(statement.replace("?", "%s").encode(), values)
+            return
+        with closing(sqlite3.connect(folder / "bot.db", timeout=10)) as sqlite, sqlite:
+            sqlite.execute(statement, values)
+
+    def _in_file(self, folder: Path) -> str:
+        file = folder / "bot.db"
+        if not file.exists():
+            if self._file is None:
+                self._file = Path(tempfile.mkdtemp(prefix="threadsmith-db-")) / "bot.db"
+                Sqlite(str(self._file)).close()
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self._file, file)
+        return f"sqlite:///{file}"
 
     def stop(self) -> None:
         """Leave nothing behind."""
+        self.release()
         if self._server is not None:
             self._server.stop()
         if self._file is not None:
