@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
+from psycopg.types.json import set_json_dumps
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
@@ -117,6 +118,7 @@ class Postgres:
             if connection.execute("SHOW synchronous_commit").fetchone() == ("off",):
                 wanted["synchronous_commit"] = "on"
             chosen = ", ".join("set_config(%s, %s, false)" for _ in wanted)
+            set_json_dumps(dump, connection)
             connection.execute(f"SELECT {chosen}".encode(), [part for pair in wanted.items() for part in pair])
         except BaseException:
             connection.close()
@@ -131,7 +133,6 @@ class Postgres:
             pool_size=size,
             max_overflow=0,
             hide_parameters=True,
-            json_serializer=dump,
             use_native_hstore=False,
         )
         event.listen(engine, "begin", lambda connection: _begin(connection, begin))
