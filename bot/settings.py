@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -61,7 +62,10 @@ class Settings(BaseModel):
         "BOT_ALLOWED_OWNERS", "logins or ids whose repositories are served; `*` opens it; else the App's owner", ()
     )
     database_url: Annotated[str, Field(pattern=r"^$|^[a-z+]+://")] = variable(
-        "BOT_DATABASE_URL", "sqlite:///<path>; else bot.db in the data folder", ""
+        "BOT_DATABASE_URL",
+        "postgresql://<user>:<password>@<host>/<database>, or sqlite:///<path>; else bot.db in the data folder",
+        "",
+        secret=True,
     )
     data_dir: Path = variable("BOT_DATA_DIR", "database, clones, caches", Path("data"))
     host: str = variable("BOT_HOST", "address to listen on", "127.0.0.1")
@@ -113,7 +117,16 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """Every secret value of the instance's own."""
         single = (self.private_key, self.dashboard_password, self.openai_key, self.anthropic_key)
-        return tuple(value for value in (*single, *self.webhook_secrets, *self.marker_keys) if value)
+        several = (*self.webhook_secrets, *self.marker_keys, *_passwords(self.database_url))
+        return tuple(value for value in (*single, *several) if value)
+
+
+def _passwords(url: str) -> tuple[str, ...]:
+    """What of a database's URL is secret, as it stands there and as it is meant."""
+    found = re.match(r"[a-z+]+://[^/?#:@]*:([^/?#@]*)@", url)
+    given = [found[1]] if found else []
+    given += re.findall(r"[?&](?:ssl)?password=([^&#]*)", url)
+    return tuple(dict.fromkeys((*given, *map(unquote, given))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,13 @@ def pytest_unconfigure() -> None:
     DATABASES.stop()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """What its bots had as a database is another test's then."""
+    yield
+    DATABASES.release()
+
+
 @pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty, migrated database; on both kinds where a test is marked with `on_both`."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 import psycopg
 import pytest
+from sqlmodel import SQLModel
 
 from bot.store.postgres import Postgres
 from bot.store.sqlite import Sqlite
@@ -46,6 +48,8 @@ class Server:
                 file.writelines(f"{name} = '{value}'\n" for name, value in _SMALL.items())
             self._server.start()
         self._numbers = count(1)
+        #: databases with all tables that no test has now
+        self._free: list[str] = []
         self._main: psycopg.Connection[Any] = psycopg.connect(self.url("postgres"), autocommit=True)
         self.create("migrated")
         Postgres(self.url("migrated")).close()
@@ -69,14 +73,32 @@ class Server:
         self.execute(f'CREATE DATABASE "{name}" {how}')
 
     @contextmanager
-    def database(self, how: str = "TEMPLATE migrated") -> Iterator[str]:
-        """The URL of a database that exists as long as this; by default one with all tables."""
-        name = f"test{next(self._numbers)}"
+    def empty(self, how: str = "") -> Iterator[str]:
+        """The URL of a database without tables, that exists as long as this; `how` is what CREATE DATABASE takes."""
+        name = f"empty{next(self._numbers)}"
         self.create(name, how)
         try:
             yield self.url(name)
         finally:
             self.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The URL of a database with all tables and no rows, for one at a time: it is emptied and used again.
+
+        To copy one takes a hundred times as long as to empty it.
+        """
+        if self._free:
+            name = self._free.pop()
+        else:
+            name = f"test{next(self._numbers)}"
+            self.create(name, "TEMPLATE migrated STRATEGY FILE_COPY")
+        yield self.url(name)
+        self.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", name)
+        with psycopg.connect(self.url(name)) as connection:
+            connection.execute("SET session_replication_role = replica")  # what refers to what does not matter now
+            connection.execute("; ".join(f'DELETE FROM "{table}"' for table in SQLModel.metadata.tables).encode())
+        self._free.append(name)
 
     def stop(self) -> None:
         """End it."""
@@ -91,6 +113,8 @@ class Databases:
         self.kind: Kind = "sqlite"
         self._server: Server | None = None
         self._file: Path | None = None
+        self._of_folders: dict[Path, str] = {}
+        self._released = ExitStack()
 
     @property
     def server(self) -> Server:
@@ -109,15 +133,51 @@ class Databases:
             with self.server.database() as url:
                 yield url
             return
-        if self._file is None:
-            self._file = Path(tempfile.mkdtemp(prefix="threadsmith-db-")) / "bot.db"
-            Sqlite(str(self._file)).close()
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(self._file, folder / "bot.db")
-        yield f"sqlite:///{folder / 'bot.db'}"
+        yield self._in_file(folder)
+
+    def of_folder(self, folder: Path, kind: Kind | None = None) -> str:
+        """The URL of the database of a bot's data folder, the same one until the test ends."""
+        if (kind or self.kind) == "sqlite":
+            return self._in_file(folder)
+        if folder not in self._of_folders:
+            self._of_folders[folder] = self._released.enter_context(self.server.database())
+        return self._of_folders[folder]
+
+    def release(self) -> None:
+        """A test has ended."""
+        self._of_folders.clear()
+        self._released.close()
+
+    def rows(self, folder: Path, query: str) -> list[tuple[Any, ...]]:
+        """What the database of a data folder says, read from outside."""
+        if folder in self._of_folders:
+            with psycopg.connect(self._of_folders[folder]) as postgres:
+                return postgres.execute(query.encode()).fetchall()
+        with closing(sqlite3.connect(folder / "bot.db", timeout=10)) as sqlite:
+            return sqlite.execute(query).fetchall()
+
+    def change(self, folder: Path, statement: str, *values: object) -> None:
+        """Change rows from outside; each `?` is one of the values."""
+        if folder in self._of_folders:
+            with psycopg.connect(self._of_folders[folder]) as postgres:
+                postgres.execute(statement.replace("?", "%s").encode(), values)
+            return
+        with closing(sqlite3.connect(folder / "bot.db", timeout=10)) as sqlite, sqlite:
+            sqlite.execute(statement, values)
+
+    def _in_file(self, folder: Path) -> str:
+        file = folder / "bot.db"
+        if not file.exists():
+            if self._file is None:
+                self._file = Path(tempfile.mkdtemp(prefix="threadsmith-db-")) / "bot.db"
+                Sqlite(str(self._file)).close()
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self._file, file)
+        return f"sqlite:///{file}"
 
     def stop(self) -> None:
         """Leave nothing behind."""
+        self.release()
         if self._server is not None:
             self._server.stop()
         if self._file is not None:

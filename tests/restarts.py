@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from bot.demo.world import World
 from bot.publish.marker import strip
 from bot.settings import Settings
 from bot.store.rest import unfinished
+from tests.databases import DATABASES
 from tests.stage import make_settings, make_world
 
 
@@ -33,6 +33,7 @@ class Scene:
     folder: Path
 
     def settings(self, **overrides: object) -> Settings:
+        overrides.setdefault("database_url", DATABASES.of_folder(self.folder / "data"))
         return make_settings(self.world, self.app, self.folder / "data", sandbox="off", **overrides)
 
     @asynccontextmanager
@@ -56,8 +57,7 @@ class Scene:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the database says, read from outside."""
-        with closing(sqlite3.connect(self.folder / "data" / "bot.db", timeout=10)) as connection:
-            return connection.execute(query).fetchall()
+        return DATABASES.rows(self.folder / "data", query)
 
 
 async def until(holds: Callable[[], object], seconds: float = 30) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
+from typing import Any
 
+import psycopg
 from sqlmodel import text
 
 from bot.model.delivery import NewDelivery
 from bot.model.thread import Account, Issue, Repository
 from bot.store import Session, Store, deliveries, dispatches, snapshots, threads
+from bot.store.postgres import WRITER
 from bot.store.tables import Dispatch, Run, Thread
 
 NOW = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
@@ -87,12 +90,30 @@ def run(
 @asynccontextmanager
 async def locked(store: Store) -> AsyncIterator[None]:
     """Within, the database refuses every write: somebody else holds it, and nobody waits for that."""
-    await store.write(lambda session: session.execute(text("PRAGMA busy_timeout=0")))
-    file = await store.read(lambda session: session.execute(text("PRAGMA database_list")).one()[2])
-    other = sqlite3.connect(file, isolation_level=None)
-    try:
-        other.execute("BEGIN IMMEDIATE")
+    kind, where = await store.write(_unwaiting)
+    with closing(_held_sqlite(where) if kind == "sqlite" else _held_postgresql(where)):
         yield
-        other.execute("ROLLBACK")
-    finally:
-        other.close()
+
+
+def _unwaiting(session: Session) -> tuple[str, str]:
+    """Let the connection that writes wait for nobody; which database it is of, and where that is."""
+    connection = session.connection()
+    if connection.dialect.name == "sqlite":
+        connection.execute(text("PRAGMA busy_timeout=0"))
+        return "sqlite", connection.execute(text("PRAGMA database_list")).one()[2]
+    connection.execute(text("SELECT set_config('lock_timeout', '1ms', false)"))
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return "postgresql", driver.info.dsn
+
+
+def _held_sqlite(file: str) -> sqlite3.Connection:
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    return other
+
+
+def _held_postgresql(where: str) -> psycopg.Connection[Any]:
+    other: psycopg.Connection[Any] = psycopg.connect(where)
+    other.execute("SELECT pg_advisory_xact_lock(%s)", (WRITER,))
+    return other

@@ -1,6 +1,6 @@
 """A whole bot and a whole (look-alike) GitHub around it, for stories: comment in, comment out.
 
-Everything between is real: signed deliveries through the ASGI application, a SQLite file, git over HTTP, subprocesses.
+Everything between is real: signed deliveries through the ASGI application, a database, git over HTTP, subprocesses.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bot.publish.marker import strip
 from bot.settings import Settings
 from bot.store import Session
 from bot.store.tables import Delivery, Outbox, Run
+from tests.databases import DATABASES, Kind
 
 #: a private key costs a second to make, so stories of one process share it
 _KEY: list[str] = []
@@ -139,11 +140,16 @@ async def open_stage(
     transport: httpx.AsyncBaseTransport | None = None,
     environ: Mapping[str, str] | None = None,
     debounce: timedelta = timedelta(),
+    database: Kind | None = None,
     **overrides: object,
 ) -> AsyncIterator[Stage]:
-    """A stage with `files` in the repository; `overrides` are settings. `debounce`: how long pushes are held."""
+    """A stage with `files` in the repository; `overrides` are settings. `debounce`: how long pushes are held.
+
+    It is on a database of that kind, on what `--database` says by default; one folder is on one as long as its tests.
+    """
     world, repo, app, installation = make_world(tmp_path / "github", files)
     async with AsyncExitStack() as stack:
+        overrides.setdefault("database_url", DATABASES.of_folder(tmp_path / "data", database))
         await stack.enter_async_context(LookAlikeServer(world))
         settings = make_settings(world, app, tmp_path / "data", **overrides)
         bot = await stack.enter_async_context(

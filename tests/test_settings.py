@@ -40,6 +40,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "ANTHROPIC_BASE_URL": ("http://others.test", "http://others.test"),
 }
 SECRETS = {
+    "BOT_DATABASE_URL",
     "BOT_GITHUB_PRIVATE_KEY",
     "BOT_GITHUB_WEBHOOK_SECRET",
     "BOT_DASHBOARD_PASSWORD",
@@ -203,6 +204,18 @@ def test_every_secret_is_known_to_redaction() -> None:
         if isinstance(each.json_schema_extra, dict) and each.json_schema_extra["secret"]
     }
     assert marked == SECRETS
+
+
+def test_the_password_of_the_database_is_known_to_redaction() -> None:
+    """As it stands in the URL, and as it is meant; a URL without one has nothing to hide."""
+    for url, secrets in (
+        ("postgresql://ana:p%40ss@db.test/bot", ("p%40ss", "p@ss")),
+        ("postgres://ana@db.test:5432/bot?sslmode=require&password=hunter22", ("hunter22",)),
+        ("postgresql://ana:@db.test/bot", ()),
+        ("postgresql://ana@db.test:5432/bot", ()),
+        ("sqlite:////srv/a:b@c.db", ()),
+    ):
+        assert Settings(database_url=url).secrets == secrets
 
 
 def test_what_steps_may_be_given_is_known_to_redaction_too() -> None:

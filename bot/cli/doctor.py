@@ -23,7 +23,7 @@ from bot.model.clock import SystemClock
 from bot.publish import Redactor
 from bot.runners import default_model
 from bot.settings import Settings, Source, look, missing_to_serve, unknown
-from bot.store import open_store
+from bot.store import is_postgres, look_at_postgres, open_store
 from bot.workflows import builtin_files, check
 from bot.workspace import Git, Secrets, open_sandbox
 
@@ -138,6 +138,8 @@ async def _database(found: Settings) -> Finding:
     if (empty := _no_database(found)) is not None:
         return empty
     try:
+        if is_postgres(found.database):
+            return Finding("ok", "database", await asyncio.to_thread(look_at_postgres, found.database))
         store = open_store(found.database)
     except OperatorError as error:
         return Finding("fail", "database", error.message, error.mend)

@@ -7,6 +7,6 @@ from sqlmodel import Session
 
 from bot.store.bell import Bell
 from bot.store.database import Store
-from bot.store.opening import open_store
+from bot.store.opening import is_postgres, look_at_postgres, open_store
 
-__all__ = ["Bell", "Session", "Store", "open_store"]
+__all__ = ["Bell", "Session", "Store", "is_postgres", "look_at_postgres", "open_store"]

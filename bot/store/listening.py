@@ -34,9 +34,15 @@ class Listener:
         self._wake: tuple[int, int] | None = None
 
     def start(self, heard: Heard) -> None:
-        """Listen until `stop`."""
+        """Listen until `stop`; from when this returns nothing is missed."""
+        try:
+            first = self._opened()
+        except psycopg.Error:  # it was there a moment ago, and will be again
+            first = None
         self._wake = os.pipe2(os.O_CLOEXEC)
-        self._thread = threading.Thread(target=self._run, args=(heard, self._wake[0]), name="store-listen", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(heard, self._wake[0], first), name="store-listen", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -50,17 +56,23 @@ class Listener:
             os.close(end)
         self._thread = self._wake = None
 
-    def _run(self, heard: Heard, wake: int) -> None:
+    def _opened(self) -> psycopg.Connection[Any]:
+        connection = self._connect()
+        connection.execute(f"LISTEN {CHANNEL}")
+        return connection
+
+    def _run(self, heard: Heard, wake: int, first: psycopg.Connection[Any] | None) -> None:
         pause = PAUSES[0]
         while not self._ending.is_set():
             try:
-                with self._connect() as connection:
-                    connection.execute(f"LISTEN {CHANNEL}")
+                with first or self._opened() as connection:
+                    if first is None:
+                        heard(None)  # whatever was rung before this was not heard
                     pause = PAUSES[0]
-                    heard(None)  # whatever was rung before this was not heard
                     self._follow(connection, heard, wake)
             except psycopg.Error as error:
                 _log.warning("listening_again", reason=str(error).strip().partition("\n")[0])
+            first = None
             self._ending.wait(pause)
             pause = min(pause * 2, PAUSES[1])
 

@@ -8,14 +8,26 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
+from bot.errors import OperatorError
+
 #: the newest revision under `migrations/versions`; a test holds it true
 HEAD = "0007"
 
 
 def migrate(engine: Engine) -> None:
-    """Upgrade to `HEAD`. Costs one read where nothing is to be done: Alembic is imported only if needed."""
-    if current(engine) == HEAD:
+    """Upgrade to `HEAD`. Costs one read where nothing is to be done: Alembic is imported only if needed.
+
+    Of several processes that come at once one does it, and the others find it done: a transaction of `engine` writes
+    alone. Raises `OperatorError` for tables of a newer version.
+    """
+    at = current(engine)
+    if at == HEAD:
         return
+    if at is not None and at > HEAD:
+        raise OperatorError(
+            f"the database is of a newer version of threadsmith (its tables are at {at}, this one's at {HEAD})",
+            "start that version, or give this one a database of its own",
+        )
     from alembic import command
     from alembic.config import Config
 

@@ -25,16 +25,32 @@ def open_store(url: str) -> Store:
     return Store(backend)
 
 
+def look_at_postgres(url: str) -> str:
+    """What server a PostgreSQL URL leads to, in words; nothing is made there. Raises `OperatorError` as opening does."""
+    from bot.store.postgres import Postgres
+
+    backend = Postgres(f"postgresql://{url.partition('://')[2]}", make=False)
+    try:
+        return backend.described()
+    finally:
+        backend.close()
+
+
+def is_postgres(url: str) -> bool:
+    """Whether a URL is one of PostgreSQL's."""
+    return url.partition("://")[0] in ("postgresql", "postgres", "postgresql+psycopg")
+
+
 def _backend(url: str) -> Backend:
     scheme, _, rest = url.partition("://")
-    if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
+    if is_postgres(url):
         # not before it is needed: the driver takes its time and memory
         from bot.store.postgres import Postgres
 
         return Postgres(f"postgresql://{rest}")
     if scheme == "sqlite" and (database := make_url(url).database):
         return Sqlite(database)
-    raise OperatorError(f"BOT_DATABASE_URL: {scheme} is not served", _MEND)
+    raise OperatorError(f"BOT_DATABASE_URL: {scheme[:20]} names no database that is served", _MEND)
 
 
 def _continue_ids(backend: Backend) -> None:

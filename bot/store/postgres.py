@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
+from psycopg.types.json import set_json_dumps
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
@@ -27,7 +28,7 @@ from bot.model.ident import new_id
 from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
-from bot.store.migrate import migrate
+from bot.store.migrate import current, migrate
 
 _log = log.get("store")
 
@@ -75,7 +76,8 @@ _BEGIN_TO_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class Postgres:
     """A database of a server, by a URL as libpq takes it. Raises `OperatorError` where it cannot be opened."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, make: bool = True) -> None:
+        """`make` its tables where they are missing or of an earlier version."""
         try:
             self._parameters = _PARAMETERS | conninfo_to_dict(url)
         except psycopg.Error as error:  # its text holds the URL, and that a password
@@ -90,7 +92,8 @@ class Postgres:
         migrator = self._engine(1, _BEGIN_TO_WRITE, _PATIENT)
         try:
             self._look()
-            migrate(migrator)
+            if make:
+                migrate(migrator)
         except (DBAPIError, psycopg.Error) as error:
             self.close()
             raise OperatorError(
@@ -118,6 +121,7 @@ class Postgres:
             if connection.execute("SHOW synchronous_commit").fetchone() == ("off",):
                 wanted["synchronous_commit"] = "on"
             chosen = ", ".join("set_config(%s, %s, false)" for _ in wanted)
+            set_json_dumps(dump, connection)
             connection.execute(f"SELECT {chosen}".encode(), [part for pair in wanted.items() for part in pair])
         except BaseException:
             connection.close()
@@ -132,7 +136,6 @@ class Postgres:
             pool_size=size,
             max_overflow=0,
             hide_parameters=True,
-            json_serializer=dump,
             use_native_hstore=False,
         )
         event.listen(engine, "begin", lambda connection: _begin(connection, begin))
@@ -152,6 +155,16 @@ class Postgres:
                     f"{self.shown} is encoded as {encoding}",
                     "make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
                 )
+
+    def described(self) -> str:
+        """What it is, whether its tables are there, and what an operator should know of its server."""
+        asked = "SELECT current_setting('server_version'), current_setting('fsync')"
+        with self._reader.connect() as connection:
+            version, fsync = connection.execute(text(asked)).one()
+        at = current(self._reader)
+        state = "no tables yet; `serve` makes them" if at is None else f"its tables are at {at}"
+        lossy = "" if fsync == "on" else "; fsync is off: a power cut loses what was acknowledged"
+        return f"{self.shown}, PostgreSQL {version}: {state}{lossy}"
 
     @contextmanager
     def writing(self, bells: Set[str]) -> Iterator[Connection]:

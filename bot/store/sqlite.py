@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -49,10 +50,12 @@ class Sqlite:
             yield connection
 
     def refusal(self, error: BaseException) -> Transient | None:
-        return Transient(f"the database refuses: {error.orig}") if isinstance(error, OperationalError) else None
+        if not isinstance(error, OperationalError) or _is_wrong(error):
+            return None
+        return Transient(f"the database refuses: {error.orig}")
 
     def ends_all(self, error: BaseException) -> bool:
-        return isinstance(error, OperationalError)
+        return self.refusal(error) is not None
 
     def now(self, session: Session) -> datetime:
         return datetime.now(UTC)
@@ -92,3 +95,11 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
         connection.execute(text(begin))
 
     return engine
+
+
+def _is_wrong(error: OperationalError) -> bool:
+    """Whether it is the statement that is at fault, and not the disk or a lock.
+
+    Source: https://www.sqlite.org/rescode.html#error
+    """
+    return bool(getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR)

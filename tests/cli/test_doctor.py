@@ -14,6 +14,7 @@ from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.settings import Settings
 from tests.cli.conftest import Threadsmith
+from tests.databases import DATABASES
 from tests.stage import SECRET, make_world
 
 KEYS = ("sk-openai-0123456789abcdef", "sk-ant-0123456789abcdef", "the marker's key of the tests")
@@ -105,7 +106,12 @@ def test_no_secret_is_printed(threadsmith: Threadsmith, complete: World, monkeyp
     [
         ("BOT_GITHUB_APP_ID", "77", "FAIL  GitHub: "),
         ("BOT_GITHUB_PRIVATE_KEY", "nonsense", "FAIL  GitHub: the App's private key cannot be read"),
-        ("BOT_DATABASE_URL", "postgresql://db.test/bot", "FAIL  database: BOT_DATABASE_URL: postgresql"),
+        ("BOT_DATABASE_URL", "mysql://db.test/bot", "FAIL  database: BOT_DATABASE_URL: mysql"),
+        (
+            "BOT_DATABASE_URL",
+            "postgresql://127.0.0.1:1/bot",
+            "FAIL  database: cannot open the database bot at 127.0.0.1:1",
+        ),
         ("BOT_DATA_DIR", "/dev/null/data", "FAIL  database: "),
         ("PATH", "", "FAIL  git: "),
     ],
@@ -180,3 +186,17 @@ def test_secrets_that_are_kept_badly_are_named(
     assert f"FAIL  secrets: {folder / 'TOKEN'} can be read or changed by others" in ran.out
     assert f"chmod 600 {folder / 'TOKEN'}" in ran.out
     assert "canary" not in ran.out + ran.err
+
+
+def test_a_database_of_a_server_is_looked_at_and_left_as_it_is(
+    threadsmith: Threadsmith, complete: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its version, and whether its tables are there; the password is shown nowhere, and no table is made."""
+    with DATABASES.server.empty() as url:
+        monkeypatch.setenv("BOT_DATABASE_URL", url.replace("postgres@", "postgres:hunter2hunter2@"))
+        for _ in range(2):
+            said = threadsmith("doctor")
+            assert said.code == 0
+            assert "  ok  database: the database empty" in said.out
+            assert "no tables yet; `serve` makes them; fsync is off" in " ".join(said.out.split())
+            assert "hunter2hunter2" not in said.out + said.err

@@ -39,7 +39,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder = tmp_path_factory.mktemp("written")
 
     async def write() -> Kept:
-        async with open_stage(folder, {".github/bot.yml": BOT_YML, "README.md": "# widgets\n"}) as stage:
+        files = {".github/bot.yml": BOT_YML, "README.md": "# widgets\n"}
+        async with open_stage(folder, files, database="sqlite") as stage:
             await stage.says("sam", "It crashes here too")
             await stage.says("ana", "@bot helper what is this?")
             await stage.says("ana", "@bot fails")

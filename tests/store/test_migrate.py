@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine
+from sqlalchemy import JSON, Boolean, Connection, DateTime, Engine, LargeBinary, create_engine, func, text
+from sqlalchemy import select as choose
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import MetaData, Table
 from sqlmodel import select
 
 import bot.store.migrate as place
@@ -16,10 +20,11 @@ from bot.model.ident import new_id
 from bot.store import open_store
 from bot.store.migrate import HEAD
 from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
+from tests.databases import BOTH, DATABASES, Kind
+
+from .conftest import NOW
 
 REVISIONS = sorted(file.name[:4] for file in (Path(place.__file__).parent / "migrations" / "versions").glob("0*.py"))
-#: tables by what they refer to
-ORDER = ("blob", "thread", "delivery", "snapshot", "dispatch", "run", "frame", "attempt", "gate", "value", "outbox")
 STATES = {
     "delivery": "planned",
     "dispatch": "started",
@@ -32,74 +37,104 @@ STATES = {
 }
 
 
-def at(file: Path, revision: str) -> None:
-    """A database of an earlier version, as that version's own migrations make it."""
-    engine = create_engine(f"sqlite:///{file}")
+@pytest.fixture(params=BOTH)
+def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database without tables, of either kind."""
+    kind: Kind = request.param
+    if kind == "sqlite":
+        yield f"sqlite:///{tmp_path / 'bot.db'}"
+        return
+    with DATABASES.server.empty() as url:
+        yield url
+
+
+def engine_of(url: str) -> Engine:
+    """The database without anything of the product's around it."""
+    return create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+
+
+def at(engine: Engine, revision: str) -> None:
+    """Make it one of an earlier version, as that version's own migrations do."""
     config = Config()
     config.set_main_option("script_location", str(Path(place.__file__).parent / "migrations"))
     with engine.connect() as connection, connection.begin():
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
-    engine.dispose()
 
 
-def tables(db: sqlite3.Connection) -> list[str]:
-    """Every table, those first that others refer to."""
-    names = {row[0] for row in db.execute("select name from sqlite_master where type = 'table'")} - {"alembic_version"}
-    return [*(name for name in ORDER if name in names), *sorted(names - set(ORDER))]
+def tables(engine: Engine) -> list[Table]:
+    """Every table as it stands, those first that others refer to."""
+    found = MetaData()
+    found.reflect(engine)
+    return [table for table in found.sorted_tables if table.name != "alembic_version"]
 
 
-def fill(db: sqlite3.Connection, table: str) -> None:
+def fill(connection: Connection, table: Table) -> None:
     """One row with something in every column that must have something."""
-    refers = {row[3]: (row[2], row[4]) for row in db.execute(f"pragma foreign_key_list({table})")}
-    given: dict[str, object] = {}
-    for _, name, kind, needed, default, key in db.execute(f"pragma table_info({table})").fetchall():
-        if name == "state":
-            given[name] = STATES[table]
-        elif name in refers and (needed or name in ("attempt_id", "run_id")):
-            given[name] = db.execute(f"select {refers[name][1]} from {refers[name][0]}").fetchone()[0]
-        elif (needed and key) or (needed and default is None):
-            given[name] = value(kind.upper())
-    columns, marks = ", ".join(f'"{name}"' for name in given), ", ".join("?" * len(given))
-    db.execute(f"insert into {table} ({columns}) values ({marks})", list(given.values()))
+    given: dict[str, Any] = {}
+    for column in table.columns:
+        refers = next(iter(column.foreign_keys), None)
+        if column.name == "state":
+            given[column.name] = STATES[table.name]
+        elif refers is not None and (not column.nullable or column.name in ("attempt_id", "run_id")):
+            given[column.name] = connection.execute(choose(refers.column)).scalar_one()
+        elif column.primary_key or (not column.nullable and column.server_default is None):
+            given[column.name] = value(column.type)
+    connection.execute(table.insert().values(given))
 
 
-def value(kind: str) -> object:
+def value(kind: Any) -> object:
     """Something of a column's type."""
-    if "JSON" in kind:
-        return "{}"
-    if "DATE" in kind:
-        return "2026-01-01 00:00:00.000000"
-    if "BLOB" in kind:
-        return b""
-    return 1 if any(word in kind for word in ("INT", "BOOL", "FLOAT")) else new_id()
+    match kind:
+        case JSON():
+            return {}
+        case DateTime():
+            return NOW
+        case LargeBinary():
+            return b""
+        case Boolean():
+            return False
+    return 1 if kind.python_type in (int, float) else new_id()
+
+
+def counted(engine: Engine) -> dict[str, int]:
+    """How many rows each table has."""
+    with engine.connect() as connection:
+        return {
+            table.name: connection.execute(choose(func.count()).select_from(table)).scalar_one()
+            for table in tables(engine)
+        }
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_a_filled_database_of_every_version_goes_on(tmp_path: Path, revision: str) -> None:
+async def test_a_filled_database_of_every_version_goes_on(bare: str, revision: str) -> None:
     """No row is lost, none refers to nothing, and every row can be read and written as of now."""
-    file = tmp_path / "bot.db"
-    at(file, revision)
-    with sqlite3.connect(file) as db:
-        names = tables(db)
-        for name in names:
-            fill(db, name)
-    before = dict.fromkeys(names, 1)
-    store = open_store(f"sqlite:///{file}")
+    engine = engine_of(bare)
+    at(engine, revision)
+    with engine.connect() as connection, connection.begin():
+        for table in tables(engine):
+            fill(connection, table)
+    before = counted(engine)
+    assert set(before.values()) == {1}
+    store = open_store(bare)
     for kind in (Thread, Dispatch, Run, Frame, Attempt, Outbox):
         assert len(await store.read(lambda session, kind=kind: session.exec(select(kind)).all())) == 1  # type: ignore[misc]  # mypy infers no type for a default
     await store.close()
-    with sqlite3.connect(file) as db:
-        assert {name: db.execute(f"select count(*) from {name}").fetchone()[0] for name in names} == before
-        assert db.execute("pragma foreign_key_check").fetchall() == []
-        assert db.execute("select version_num from alembic_version").fetchone() == (HEAD,)
+    after = counted(engine)
+    assert {name: after[name] for name in before} == before
+    with engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one() == HEAD
+    engine.dispose()
 
 
-async def test_rows_that_refer_to_nothing_are_refused_after_the_migration(tmp_path: Path) -> None:
+async def test_rows_that_refer_to_nothing_are_refused_after_the_migration(bare: str) -> None:
     """Foreign keys are on again."""
-    file = tmp_path / "bot.db"
-    at(file, REVISIONS[0])
-    store = open_store(f"sqlite:///{file}")
-    with pytest.raises(Exception, match="FOREIGN KEY"):
+    engine = engine_of(bare)
+    at(engine, REVISIONS[0])
+    engine.dispose()
+    store = open_store(bare)
+    with pytest.raises(IntegrityError, match=r"(?i)foreign key"):
         await store.write(lambda session: session.add(Frame(run_id="nobody")))
     await store.close()

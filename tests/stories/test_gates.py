@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from datetime import timedelta
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -20,6 +19,7 @@ from bot.model.clock import SystemClock
 from bot.publish.marker import strip
 from bot.store import Session
 from bot.store.tables import Gate, Run
+from tests.databases import DATABASES
 from tests.fake_llm import Reply
 from tests.restarts import Scene, at_rest, until
 from tests.stage import Stage, make_world, open_stage
@@ -650,12 +650,15 @@ async def test_pushed_after_the_answer(tmp_path: Path) -> None:
 
 def passes(here: Scene, hours: float) -> None:
     """Time goes by while the bot is away."""
-    shift = f"strftime('%Y-%m-%d %H:%M:%f000', {{}}, '-{hours} hours')"
-    with closing(sqlite3.connect(here.folder / "data" / "bot.db", timeout=10)) as connection:
-        for table, columns in (("gate", ("deadline", "remind_at", "opened_at")), ("run", ("not_before",))):
-            for column in columns:
-                connection.execute(f"UPDATE {table} SET {column} = {shift.format(column)} WHERE {column} IS NOT NULL")
-        connection.commit()
+    data = here.folder / "data"
+    for table, columns in (("gate", ("deadline", "remind_at", "opened_at")), ("run", ("not_before",))):
+        for column in columns:
+            for row_id, at in DATABASES.rows(data, f"SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL"):
+                # SQLite keeps times as text
+                then = datetime.fromisoformat(at) if isinstance(at, str) else at
+                earlier = then - timedelta(hours=hours)
+                changed = earlier.isoformat(" ", "microseconds") if isinstance(at, str) else earlier
+                DATABASES.change(data, f"UPDATE {table} SET {column} = ? WHERE id = ?", changed, row_id)
 
 
 async def asks(here: Scene, bot: Bot, body: str) -> None:
