@@ -51,6 +51,7 @@ def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted
             "headers": dict(new.headers),
             "body": new.body,
             "received_at": now,
+            "origin": new.origin,
             "state": DeliveryState.NEW,
             "reason": "",
         },
@@ -172,6 +173,12 @@ def replay(session: Session, delivery_id: str) -> None:
     row.reason, row.not_before, row.trying_since = "", None, None
     session.add(row)
     ring(session, "delivery")
+
+
+def known(session: Session, app_id: int, guids: Collection[str]) -> set[str]:
+    """Which of these GUIDs are kept already; at most a few hundred at once."""
+    found = session.exec(select(Delivery.guid).where(Delivery.app_id == app_id, col(Delivery.guid).in_(guids)))
+    return set(found)
 
 
 def received_at(session: Session, delivery_id: str) -> datetime:
