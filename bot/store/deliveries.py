@@ -181,6 +181,34 @@ def known(session: Session, app_id: int, guids: Collection[str]) -> set[str]:
     return set(found)
 
 
+def heard(session: Session, repository_id: int, number: int, comment_id: int | None, *, besides: str = "") -> bool:
+    """Whether a delivery other than `besides` told how a comment, or (None) a thread, began or was edited."""
+    found = select(Delivery.id).where(
+        *_of_text(repository_id, number, comment_id),
+        col(Delivery.action).in_(["created", "opened", "edited"]),
+        Delivery.id != besides,
+    )
+    return session.exec(found.limit(1)).first() is not None
+
+
+def scans(session: Session, repository_id: int, number: int, comment_id: int | None) -> list[bytes]:
+    """The bodies of what scans told of a comment, or (None) of a thread, once they were looked at."""
+    found = select(Delivery.body).where(*_of_text(repository_id, number, comment_id), Delivery.origin == "scan")
+    return [body for body in session.exec(found) if body]
+
+
+def _of_text(repository_id: int, number: int, comment_id: int | None) -> tuple[ColumnElement[bool], ...]:
+    """Deliveries that were looked at, about a comment of a conversation or a thread's own text."""
+    events = ["issues", "pull_request"] if comment_id is None else ["issue_comment"]
+    return (
+        col(Delivery.repository_id) == repository_id,
+        col(Delivery.number) == number,
+        col(Delivery.comment_id).is_(None) if comment_id is None else col(Delivery.comment_id) == comment_id,
+        col(Delivery.event).in_(events),
+        col(Delivery.state) != DeliveryState.NEW,
+    )
+
+
 def received_at(session: Session, delivery_id: str) -> datetime:
     """When a delivery arrived."""
     return session.get_one(Delivery, delivery_id).received_at
