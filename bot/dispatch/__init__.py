@@ -7,13 +7,14 @@ from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
 from bot.dispatch.log_reading import LogReading, Missing
-from bot.dispatch.missed import Missed
+from bot.dispatch.missed import LANDMARK, Missed
 from bot.dispatch.parts import DEBOUNCE, Parts
 from bot.dispatch.starting import issue_values
 from bot.dispatch.timetable import Timetable
 
 __all__ = [
     "DEBOUNCE",
+    "LANDMARK",
     "Actions",
     "Ceilings",
     "Identities",

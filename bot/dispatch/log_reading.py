@@ -174,13 +174,13 @@ class LogReading:
             try:
                 self.tally[await self._one(one)] += 1
             except NotFound:
-                _log.warning("delivery_gone", guid=one.guid, event=one.name)
+                _log.warning("delivery_gone", guid=one.guid, what=one.name)
                 self.tally["gone"] += 1
             except Transient as error:
                 self._tries[one.guid] += not error.limited
                 if self._tries[one.guid] < TRIES:
                     raise
-                _log.error("delivery_given_up", guid=one.guid, event=one.name, reason=str(error))
+                _log.error("delivery_given_up", guid=one.guid, what=one.name, reason=str(error))
                 self.tally["given up"] += 1
             del self._found[one.guid]
         return self.finished
@@ -193,7 +193,7 @@ class LogReading:
             return "accepted" if words == "accepted" else "left"
         made = None if request.payload is None else self._admitted(one, request.payload, request.headers)
         if made is None:
-            _log.warning("delivery_not_read", guid=one.guid, event=one.name)
+            _log.warning("delivery_not_read", guid=one.guid, what=one.name)
             return "left"
         now, new = self._clock.now(), made
 
@@ -202,7 +202,7 @@ class LogReading:
 
         if await self._store.write(take) == "duplicate":
             return "duplicate"
-        _log.info("missed_delivery_taken", guid=one.guid, event=one.name, at=one.at.isoformat())
+        _log.info("missed_delivery_taken", guid=one.guid, what=one.name, at=one.at.isoformat())
         return "taken"
 
     def _admitted(self, one: Missing, payload: Mapping[str, Any], headers: Mapping[str, str]) -> NewDelivery | None:

@@ -196,7 +196,7 @@ class ThreadScan:
         now = self._p.clock.now()
         if await self._p.store.write(lambda session: deliveries.take(session, new, now)) == "accepted":
             self.taken += 1
-            _log.info("missed_text_taken", guid=new.guid, event=event, url=str(told.get("html_url")))
+            _log.info("missed_text_taken", guid=new.guid, what=event, url=str(told.get("html_url")))
 
 
 async def _speaks(told: Told, handles: Collection[str]) -> bool:
