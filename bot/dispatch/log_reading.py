@@ -57,10 +57,11 @@ class Missing:
     """A delivery that the log has and we do not. `answered` says that some attempt got a 2xx."""
 
     guid: str
-    #: an attempt to ask by: every one of a GUID sent the same
+    #: the newest attempt, to ask by: every one of a GUID sent the same, and this one stays longest
     attempt_id: int
-    #: the first attempt that was seen
+    #: the first attempt: when, and its number
     at: datetime
+    first: int
     event: str
     action: str
     answered: bool
@@ -125,7 +126,7 @@ class LogReading:
 
     def missing(self) -> list[Missing]:
         """What was found so far, oldest first."""
-        return sorted(self._found.values(), key=lambda one: (one.at, one.attempt_id))
+        return sorted(self._found.values(), key=lambda one: (one.at, one.first))
 
     async def list(self, pages: int) -> bool:
         """Read on, so many pages at most; whether the list is whole. Raises what asking GitHub raises."""
@@ -153,11 +154,13 @@ class LogReading:
             if one.guid in have:
                 self._found.pop(one.guid, None)
             elif (known := self._found.get(one.guid)) is not None:
-                known.at = min(known.at, one.at)
+                known.at, known.first = min((known.at, known.first), (one.at, one.id))
                 known.answered |= one.answered
             else:
                 status = f"{one.status_code} {one.status}".strip()
-                self._found[one.guid] = Missing(one.guid, one.id, one.at, one.event, one.action, one.answered, status)
+                self._found[one.guid] = Missing(
+                    one.guid, one.id, one.at, one.id, one.event, one.action, one.answered, status
+                )
         if len(self._found) > self._most:
             ordered = self.missing()
             self._found = {each.guid: each for each in ordered[: self._most]}

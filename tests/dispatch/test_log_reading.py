@@ -94,6 +94,18 @@ async def test_the_oldest_comes_first(store: Store) -> None:
     assert one.reached == NOW
 
 
+async def test_within_a_second_the_first_attempts_decide(store: Store) -> None:
+    """Not the newest, which somebody asked for by hand."""
+    log = WrittenLog()
+    log.add("g1")
+    log.add("g2")
+    log.add("g1", ago=timedelta(minutes=1))
+    one = reading(store, log)
+    await one.list(1)
+    assert await one.take(10)
+    assert ([row.guid for row in await kept(store)], log.asked) == (["g1", "g2"], [1002, 1001])
+
+
 async def test_it_goes_back_to_where_the_last_one_began_and_no_further(store: Store) -> None:
     """Pages behind that are not asked for; without a landmark, three days."""
     log = WrittenLog(size=1)
