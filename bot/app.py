@@ -27,6 +27,7 @@ from bot.dispatch import (
     Ceilings,
     Identities,
     Intake,
+    Missed,
     Parts,
     ThreadIntents,
     Timetable,
@@ -242,6 +243,10 @@ async def open_bot(
                     asyncio.create_task(says.follow(progress.run), name="progress"),
                     asyncio.create_task(hears.follow(timetable.follow), name="scan"),
                     asyncio.create_task(hears.follow(timetable.run), name="timetable"),
+                    # whoever takes the duty over begins anew, at the landmark
+                    asyncio.create_task(
+                        hears.follow(lambda: Missed(under, settings.app_id, webhook.admit).run()), name="missed"
+                    ),
                     asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
                 ]
             )

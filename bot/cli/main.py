@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bot import __version__
-from bot.cli import doctor, prompt, replay, run, runs, schema, serve, simulate, validate
+from bot.cli import doctor, prompt, redeliver, replay, run, runs, schema, serve, simulate, validate
 from bot.cli.console import err
 from bot.errors import ConfigurationError, OperatorError, UserError
 
@@ -59,6 +59,7 @@ app.command("run")(run.run)
 app.command("prompt")(prompt.prompt)
 app.command("runs")(runs.runs)
 app.command("replay")(replay.replay)
+app.command("redeliver")(redeliver.redeliver)
 
 
 def main() -> None:

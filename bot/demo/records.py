@@ -134,6 +134,8 @@ class Issue:
     pinned: Comment | None = None
     #: who changed its text last
     edited_by: User | None = None
+    #: every change of its text: when, and by whom
+    edits: list[tuple[datetime, User]] = field(default_factory=list)
     #: how many of the repository's `pushes` there were when it was opened
     pushes_before: int = 0
     #: what makes it a pull request
@@ -291,6 +293,8 @@ class Comment:
     app: App | None = None
     #: who changed its text last
     edited_by: User | None = None
+    #: every change of its text: when, and by whom
+    edits: list[tuple[datetime, User]] = field(default_factory=list)
     #: why it was hidden (`spam`, `outdated`, …), None while it is shown
     minimized: str | None = None
     pinned_at: datetime | None = None

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,10 @@ _PERMISSION = {
     "check_suite": "checks",
 }
 
+#: how far the log of deliveries goes back on github.com
+#: (https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/redelivering-webhooks)
+LOG_KEPT = timedelta(days=3)
+
 RepositoryLike = Repository | str
 UserLike = User | str
 
@@ -68,6 +72,8 @@ class State:
         self.tokens: dict[str, Token] = {}
         self.deliveries: list[Delivery] = []
         self.attempts: list[Attempt] = []
+        #: how long an attempt stays in the log
+        self.log_kept = LOG_KEPT
         #: told of each delivery; the flag says that it goes out once more
         self.outgoing: list[Callable[[Delivery, bool], None]] = []
         self.feed = Feed()
@@ -142,6 +148,11 @@ class State:
             if made.guid == guid:
                 return made
         raise not_found()
+
+    def log(self, app: App) -> list[Attempt]:
+        """The attempts to deliver an App's webhooks that are still told, newest first."""
+        oldest = self.now() - self.log_kept
+        return [row for row in reversed(self.attempts) if row.delivery.app is app and row.at >= oldest]
 
     def on_change(self) -> Subscription:
         """A stream of changes from now on, for live pages."""

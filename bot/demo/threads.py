@@ -85,6 +85,7 @@ class Threads(Marks):
         if body is not None and body != row.body:
             changes["body"] = {"from": row.body}
             row.body, row.edited_by = body, who
+            row.edits.append((self.now(), who))
         if changes:
             row.updated_at = self.now()
             self._issue_event("edited", row, who, changes=changes)
@@ -152,6 +153,7 @@ class Threads(Marks):
         if body != row.body:
             changes = {"body": {"from": row.body}}
             row.body, row.updated_at, row.edited_by = body, self.now(), who
+            row.edits.append((row.updated_at, who))
             self._comment_event("edited", row, who, changes=changes)
         return row
 

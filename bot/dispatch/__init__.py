@@ -6,17 +6,23 @@ from bot.dispatch.commands import is_builtin_only
 from bot.dispatch.identity import Identities, Identity
 from bot.dispatch.intake import Intake
 from bot.dispatch.intended import ThreadIntents
+from bot.dispatch.log_reading import LogReading, Missing
+from bot.dispatch.missed import LANDMARK, Missed
 from bot.dispatch.parts import DEBOUNCE, Parts
 from bot.dispatch.starting import issue_values
 from bot.dispatch.timetable import Timetable
 
 __all__ = [
     "DEBOUNCE",
+    "LANDMARK",
     "Actions",
     "Ceilings",
     "Identities",
     "Identity",
     "Intake",
+    "LogReading",
+    "Missed",
+    "Missing",
     "Parts",
     "ThreadIntents",
     "Timetable",

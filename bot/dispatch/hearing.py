@@ -12,6 +12,7 @@ from bot.dispatch import (
     events,
     lifecycle,
     review_loop,
+    scanned,
     schedules,
     waits,
 )
@@ -128,9 +129,14 @@ class Hearing:
 
     async def _foreign(self, occasion: Occasion) -> None:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
-        if await self._p.store.read(lambda session: is_purged(session, event)):
+        gone, before = await self._p.store.read(
+            lambda session: (is_purged(session, event), scanned.text_before(session, delivery, event))
+        )
+        if gone:
             await self._purged(delivery, event)
             return
+        if before != event.old_text:
+            occasion.event = event = replace(event, old_text=before)
         ours = event.comment is not None and self._p.identities.mine(event.comment)
         try:
             looked = await self._looking.look(occasion)

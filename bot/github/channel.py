@@ -72,8 +72,16 @@ class Channel:
             raise Transient(f"GET {path}: no redirect")
         return response.request.url.join(response.headers["location"])
 
-    async def query(self, text: str, parser: Callable[[Any], T], *, kind: str, **variables: str | int | None) -> T:
-        """What a GraphQL query that only reads gives as `data`, parsed, with the token for pull requests.
+    async def query(
+        self,
+        text: str,
+        parser: Callable[[Any], T],
+        *,
+        kind: str,
+        purpose: Purpose = Purpose.READ_PULL,
+        **variables: str | int | None,
+    ) -> T:
+        """What a GraphQL query that only reads gives as `data`, parsed, with the token for pull requests or another.
 
         `owner` and `name` are those of the repository. Raises Forbidden where GitHub refuses a part of it, NotFound
         for a thread that is not there or a server without GraphQL.
@@ -83,7 +91,7 @@ class Channel:
         names = {"owner": repository.owner.login, "name": repository.name}
         json = {"query": text, "variables": {**names, **variables}}
         content = {"json": json, "repeat": True}
-        response = await self._exchange("POST", self.wire.graphql_url, kind, Purpose.READ_PULL, content)
+        response = await self._exchange("POST", self.wire.graphql_url, kind, purpose, content)
         try:
             return parser(_data(response.json()))
         except (ValueError, TypeError, KeyError, AttributeError):

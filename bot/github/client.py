@@ -16,6 +16,7 @@ from bot.github import parse, retry
 from bot.github.cache import Bounded
 from bot.github.channel import Channel
 from bot.github.configuration import ConfigurationReader
+from bot.github.hook_log import HookLog
 from bot.github.installations import Installations
 from bot.github.repository import Heads, RepositoryClient
 from bot.github.tokens import PERMISSIONS, InstallationTokens, Purpose, Signer, as_app, lacking
@@ -67,6 +68,8 @@ class GitHub:
         self._clock = clock
         self._app_id = app_id
         self._installations = Installations(self._wire, self._signer, self._tokens, clock)
+        #: what GitHub sent to the App, or could not
+        self.hook_log = HookLog(self._wire, self._signer)
         self._named: Bounded[tuple[str, str], tuple[int, Repository, datetime]] = Bounded(_MOST_NAMED)
 
     @property

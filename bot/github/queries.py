@@ -1,4 +1,4 @@
-"""What GitHub tells only through GraphQL: which review threads are resolved, and what is linked with what.
+"""What GitHub tells only through GraphQL: which review threads are resolved, what is linked with what, who edited.
 
 Source: https://docs.github.com/en/graphql/reference/objects#pullrequest, #issue
 """
@@ -73,6 +73,27 @@ query($owner: String!, $name: String!, $number: Int!) {{
 {_FIELDS}        }}
       }}
     }}
+  }}
+}}
+"""
+
+_EDITED = """\
+      userContentEdits(first: 100) {
+        totalCount
+        nodes { editedAt editor { __typename login ... on User { databaseId } ... on Bot { databaseId } } }
+      }
+"""
+#: who edited a text: none of REST's answers tells
+EDITS = f"""\
+query($owner: String!, $name: String!, $id: ID!) {{
+  repository(owner: $owner, name: $name) {{ nameWithOwner }}
+  node(id: $id) {{
+    ... on IssueComment {{
+{_EDITED}    }}
+    ... on Issue {{
+{_EDITED}    }}
+    ... on PullRequest {{
+{_EDITED}    }}
   }}
 }}
 """

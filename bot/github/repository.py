@@ -20,6 +20,7 @@ from bot.github.issues import IssueOpening
 from bot.github.pull_writes import PullWrites
 from bot.github.pulls import PullReading
 from bot.github.reviews import ReviewTalk
+from bot.github.since import SinceReading
 from bot.github.thread_writes import ThreadWrites
 from bot.github.tokens import Purpose
 from bot.model.role import Role
@@ -48,7 +49,7 @@ class CloneAccess:
     token: str = field(repr=False)
 
 
-class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueOpening, CheckWrites):
+class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueOpening, CheckWrites, SinceReading):
     """Made by `GitHub.repository`.
 
     Every call may raise `Transient`, `NotFound` and `Forbidden`, every write `Unsure` besides (see `bot.github.retry`).

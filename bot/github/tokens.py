@@ -125,7 +125,7 @@ async def as_app(
     kind: str,
     repeat: bool | None = None,
     json: Any = None,
-    params: Mapping[str, int] | None = None,
+    params: Mapping[str, str | int] | None = None,
 ) -> httpx.Response:
     """One exchange as the App, signed once more where our clock was the fault."""
     content: dict[str, Any] = {} if json is None else {"json": json}

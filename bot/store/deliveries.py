@@ -51,6 +51,7 @@ def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted
             "headers": dict(new.headers),
             "body": new.body,
             "received_at": now,
+            "origin": new.origin,
             "state": DeliveryState.NEW,
             "reason": "",
         },
@@ -172,6 +173,40 @@ def replay(session: Session, delivery_id: str) -> None:
     row.reason, row.not_before, row.trying_since = "", None, None
     session.add(row)
     ring(session, "delivery")
+
+
+def known(session: Session, app_id: int, guids: Collection[str]) -> set[str]:
+    """Which of these GUIDs are kept already; at most a few hundred at once."""
+    found = session.exec(select(Delivery.guid).where(Delivery.app_id == app_id, col(Delivery.guid).in_(guids)))
+    return set(found)
+
+
+def heard(session: Session, repository_id: int, number: int, comment_id: int | None, *, besides: str = "") -> bool:
+    """Whether a delivery other than `besides` told how a comment, or (None) a thread, began or was edited."""
+    found = select(Delivery.id).where(
+        *_of_text(repository_id, number, comment_id),
+        col(Delivery.action).in_(["created", "opened", "edited"]),
+        Delivery.id != besides,
+    )
+    return session.exec(found.limit(1)).first() is not None
+
+
+def scans(session: Session, repository_id: int, number: int, comment_id: int | None) -> list[bytes]:
+    """The bodies of what scans told of a comment, or (None) of a thread, once they were looked at."""
+    found = select(Delivery.body).where(*_of_text(repository_id, number, comment_id), Delivery.origin == "scan")
+    return [body for body in session.exec(found) if body]
+
+
+def _of_text(repository_id: int, number: int, comment_id: int | None) -> tuple[ColumnElement[bool], ...]:
+    """Deliveries that were looked at, about a comment of a conversation or a thread's own text."""
+    events = ["issues", "pull_request"] if comment_id is None else ["issue_comment"]
+    return (
+        col(Delivery.repository_id) == repository_id,
+        col(Delivery.number) == number,
+        col(Delivery.comment_id).is_(None) if comment_id is None else col(Delivery.comment_id) == comment_id,
+        col(Delivery.event).in_(events),
+        col(Delivery.state) != DeliveryState.NEW,
+    )
 
 
 def received_at(session: Session, delivery_id: str) -> datetime:

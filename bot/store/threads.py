@@ -127,6 +127,20 @@ def versions(session: Session, thread_id: str) -> list[CommentVersion]:
     )
 
 
+def newest(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> CommentVersion | None:
+    """The newest version of a comment (0: of the thread's own text) that we know; None where we know none."""
+    return session.exec(
+        select(CommentVersion)
+        .where(
+            CommentVersion.thread_id == thread_id,
+            CommentVersion.comment_id == comment_id,
+            CommentVersion.kind == kind,
+        )
+        .order_by(col(CommentVersion.updated_at).desc(), col(CommentVersion.id).desc())
+        .limit(1)
+    ).first()
+
+
 def pins(session: Session, thread_id: str) -> list[Pin]:
     """The thread's pins in the order they are numbered for people: by comment, oldest first."""
     return list(session.exec(select(Pin).where(Pin.thread_id == thread_id).order_by(col(Pin.comment_id))))

@@ -37,6 +37,9 @@ _COMMENTS = {
 
 
 _PUSH = ("ref", "before", "after")
+#: What happens to a subject once in its life, by kind: however often it is told, and by whom, it is the same. A thread
+#: that is read does not show what else a webhook would have told.
+_ONCE = {"issue_comment": "created", "issues": "opened", "pull_request": "opened"}
 
 
 def subject(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
@@ -72,11 +75,12 @@ def repository_id(payload: Mapping[str, Any]) -> int | None:
 def content_key(payload: Mapping[str, Any]) -> str:
     """The content identity, 64 hex digits.
 
-    Made of the repository's id, the action, kind and id of the subject, its `updated_at`, and a digest of text, label,
-    assignee, changes and, of a pull request that was pushed to, the commit. Pinning does not touch the comment's own
-    `updated_at`, so the time of the pin and the issue's `updated_at` count as well, else the second of two pins would
-    be lost; so does a pull request's for a review, which has no time of its own edits. Of a push: branch, commits and
-    time. Without a repository or subject it is a digest of the whole payload.
+    Made of the repository's id, the action, kind and id of the subject; nothing more where that is how a comment or a
+    thread began. Else also of its `updated_at`, and a digest of text, label, assignee, changes and, of a pull request
+    that was pushed to, the commit. Pinning does not touch the comment's own `updated_at`, so the time of the pin and
+    the issue's `updated_at` count as well, else the second of two pins would be lost; so does a pull request's for a
+    review, which has no time of its own edits. Of a push: branch, commits and time. Without a repository or subject it
+    is a digest of the whole payload.
     """
     about = subject(payload)
     repository = repository_id(payload)
@@ -86,10 +90,13 @@ def content_key(payload: Mapping[str, Any]) -> str:
     if kind == "push":
         pushed = payload["repository"].get("pushed_at")
         return digest(repository, kind, *(found[key] for key in _PUSH), _text(pushed))
+    action = _text(payload.get("action"))
+    if kind in _ONCE and action == _ONCE[kind]:
+        return digest(repository, action, kind, found["id"])
     pin, issue = found.get("pin"), payload.get("pull_request" if kind == "pull_request_review" else "issue")
     return digest(
         repository,
-        _text(payload.get("action")),
+        action,
         kind,
         found["id"],
         # a check has no `updated_at`, and may end more than once; a review was submitted

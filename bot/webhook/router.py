@@ -12,11 +12,10 @@ from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
 from bot import log
-from bot.model.delivery import NewDelivery
-from bot.model.event import HANDLED, INSTALLATION_EVENTS
+from bot.model.event import HANDLED
 from bot.webhook import body as stream
 from bot.webhook import payload as json_body
-from bot.webhook.identity import content_key, repository_id, subject
+from bot.webhook.entry import admit
 from bot.webhook.inbox import Inbox
 from bot.webhook.signature import usable, verify, well_formed
 
@@ -126,21 +125,12 @@ class _Door:
             payload = json_body.parse(text)
         except json_body.Unreadable as error:
             return 400, _refusal(str(error))
-        action = payload.get("action", "")  # a push has none
-        if not isinstance(action, str) or action not in self._handled.get(event, ()):
+        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+        delivery = admit(
+            payload, text, guid=guid, event=event, headers=kept, app_id=self._app_id, handled=self._handled
+        )
+        if delivery is None:
             return 202, _status(guid, "ignored")
-        about, repository = subject(payload), repository_id(payload)
-        if about is not None and about[0] in INSTALLATION_EVENTS:
-            repository = 0  # it is about an account, or about several
-        if about is None or about[0] != event or repository is None:
-            # the header is not signed: a body under a header that does not fit it means nothing
-            return 202, _status(guid, "ignored")
-        kept = {
-            name.decode("latin-1"): value.decode("latin-1")
-            for name, value in raw_headers
-            if name.startswith(b"x-github-")
-        }
-        delivery = NewDelivery(self._app_id, guid, event, action, content_key(payload), repository, text, kept)
         try:
             status = await self._inbox.take(delivery)
         except Exception:  # noqa: BLE001  # whatever the store died of, nothing was accepted, and the sender must know

@@ -32,7 +32,7 @@ def test_the_order_of_keys_does_not_matter() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda p: p.update(action="edited"),
+        lambda p: p.update(action="created"),
         lambda p: p["comment"].update(body="@bot status"),
         lambda p: p["comment"].update(id=502),
         lambda p: p["comment"].update(updated_at="2025-11-03T10:00:01Z"),
@@ -46,9 +46,34 @@ def test_the_order_of_keys_does_not_matter() -> None:
 )
 def test_each_part_tells_requests_apart(change: Change) -> None:
     """Changing one part of the identity makes another request."""
-    changed = comment_payload()
+    edited = comment_payload() | {"action": "edited"}
+    changed = copy.deepcopy(edited)
     change(changed)
-    assert content_key(changed) != content_key(comment_payload())
+    assert content_key(changed) != content_key(edited)
+
+
+BEGUN = [
+    ("issue_comment", "comment", "created"),
+    ("issues", "issue", "opened"),
+    ("pull_request", "pull_request", "opened"),
+]
+
+
+@pytest.mark.parametrize(("event", "kind", "action"), BEGUN)
+def test_what_begins_once_is_one_request(event: str, kind: str, action: str) -> None:
+    """Whether a webhook tells it, the log, or the thread itself later: the same, whatever was edited since."""
+    about = {"id": 7, "body": "x", "updated_at": "2025-11-03"}
+    told: dict[str, Any] = {"issue": about, "repository": {"id": 101}, "action": action, kind: about}
+    if kind == "pull_request":
+        del told["issue"]
+    found = subject(told)
+    assert found is not None
+    assert found[0] == event
+    edited = about | {"body": "y", "title": "z", "updated_at": "2025-11-04"}
+    later = {key: edited if value is about else value for key, value in told.items()} | {"sender": {"id": 1}}
+    assert content_key(later) == content_key(told)
+    others = [{"action": "edited"}, {"repository": {"id": 102}}, {kind: about | {"id": 9}}]
+    assert len({content_key(told), *(content_key(told | other) for other in others)}) == 4
 
 
 def test_names_are_no_part_of_it() -> None:

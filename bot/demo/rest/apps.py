@@ -79,7 +79,7 @@ async def list_repositories(call: Call) -> Reply:
 async def list_deliveries(call: Call) -> Reply:
     """Attempts to deliver the App's webhooks, newest first, page by cursor."""
     app, status = call.app(), call.query("status")
-    rows = [row for row in reversed(call.world.attempts) if row.delivery.app is app]
+    rows = call.world.log(app)
     if status in {"success", "failure"}:
         rows = [row for row in rows if (row.status_code < 400) is (status == "success")]
     cursor = call.query("cursor")
@@ -98,8 +98,8 @@ async def list_deliveries(call: Call) -> Reply:
 
 def _attempt(call: Call) -> Attempt:
     number = call.number("delivery_id")
-    for row in call.world.attempts:
-        if row.id == number and row.delivery.app is call.app():
+    for row in call.world.log(call.app()):
+        if row.id == number:
             return row
     raise not_found()
 

@@ -14,6 +14,7 @@ from typing import Any
 from bot.demo.records import Issue, Pull, Repository, ReviewComment, ReviewThread, User
 from bot.demo.refusal import Refused
 from bot.demo.rest.call import Call, Reply
+from bot.demo.rest.graph_edits import edited
 from bot.demo.rest.graph_writes import add_reaction, refusal, remove_reaction
 from bot.demo.rest.graphql import GraphError, Resolver, Thing, parse, select
 from bot.demo.shapes.common import stamp
@@ -35,7 +36,10 @@ async def answer(call: Call) -> Reply:
         }
         root = Thing("Mutation", deeds)
     else:
-        root = Thing("Query", {"repository": lambda given: _repository(call, given)})
+        root = Thing(
+            "Query",
+            {"repository": lambda given: _repository(call, given), "node": lambda given: edited(call, given)},
+        )
     try:
         data = select(root, parse(text, variables))
     except GraphError as error:
