@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 
 from bot.model.state import DeliveryState, GateState, OutboxState, RunState
-from bot.store.tables import Attempt, Creation, Delivery, Gate, Landmark, Meter, Outbox, Run, Thread
+from bot.store.tables import Attempt, Creation, Delivery, Gate, Landmark, Meter, Outbox, Process, Run, Thread
 
 #: a delivery that nobody looked at, a run whose turn it is
 LATE = timedelta(minutes=5)
@@ -146,8 +146,12 @@ def _went_on(session: Session, run_id: str, since: datetime) -> datetime:
 
 
 def _running(session: Session, now: datetime) -> Stuck | None:
-    since = col(Run.lease_until)
-    return _count(session, col(Run.id), since, Run.state == RunState.RUNNING, since < now - LEFT)
+    """Runs of processes that are dead. One that is alone on its database (SQLite) holds its lock, and beats once."""
+    alone = session.get_bind().dialect.name == "sqlite"
+    lives = and_(col(Process.id) == col(Run.lease_owner), or_(alone, col(Process.beat_at) > now - LEFT))
+    held = exists(select(Process.id).where(lives))
+    since = func.coalesce(col(Run.started_at), col(Run.queued_at))
+    return _count(session, col(Run.id), since, Run.state == RunState.RUNNING, since < now - LEFT, not_(held))
 
 
 def _pending(session: Session, now: datetime) -> Stuck | None:

@@ -11,7 +11,7 @@ from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, GateState, OutboxState, RunState
 from bot.store import Session, Store, deliveries, meters, outbox, runs
 from bot.store.stuck import HOURLY, WORDS, Stuck, stuck, told
-from bot.store.tables import Attempt, Creation, Gate, Landmark, Outbox, Run, Thread
+from bot.store.tables import Attempt, Creation, Gate, Landmark, Outbox, Process, Run, Thread
 from tests import rows
 from tests.rows import NOW
 
@@ -74,7 +74,7 @@ async def test_a_run_is_stuck_when_it_is_its_turn(store: Store) -> None:
     assert await of(store, 4) == {}
     found = (await of(store, 5))["run_queued"]
     assert (found.count, set(found.ids)) == (2, {first, other})
-    await store.write(lambda session: runs.claim(session, "me", NOW + 5 * MINUTE, timedelta(hours=1)))
+    await store.write(lambda session: runs.claim(session, "me", NOW + 5 * MINUTE))
     assert (await of(store, 6))["run_queued"].ids == (other,)
     assert (await of(store, 6, places=2))["run_queued"].ids == (other,)
     assert await of(store, 6, places=1) == {}
@@ -107,15 +107,19 @@ async def test_a_run_that_goes_on_is_counted_from_what_let_it(store: Store) -> N
 
 
 async def test_a_run_that_nobody_holds_is_stuck(store: Store) -> None:
-    """A minute after its lease ended."""
+    """Its process is dead, and nobody took it over for a minute."""
 
-    def work(session: Session) -> str | None:
+    def work(session: Session) -> str:
         queued(session, "a")
-        return runs.claim(session, "dead", NOW, MINUTE)
+        run_id = runs.claim(session, "one", NOW)
+        assert run_id is not None
+        session.add(Process(id="one", host="h", kind="serve", started_at=NOW, beat_at=NOW + 3 * MINUTE))
+        return run_id
 
     run_id = await store.write(work)
-    assert await of(store, 1) == {}
-    assert await of(store, 2) == {"run_running": Stuck(1, NOW + MINUTE, (str(run_id),))}
+    assert await of(store, 2) == {}
+    await store.write(lambda session: session.delete(session.get_one(Process, "one")))
+    assert await of(store, 2) == {"run_running": Stuck(1, NOW, (run_id,))}
 
 
 async def test_a_post_is_stuck_where_nothing_leaves(store: Store) -> None:

@@ -35,7 +35,7 @@ def make(store: Store, clock: FakeClock | None = None) -> Metrics:
 
 
 async def of(made: Metrics) -> Samples:
-    """Every sample by name and the values of its labels, sorted by their names; the text is what Prometheus' own parser takes."""
+    """Every sample by name and the values of its labels, sorted by their names, as Prometheus' own parser reads it."""
     body, _ = await made.text("")
     return {
         (sample.name, tuple(value for _, value in sorted(sample.labels.items()))): sample.value
