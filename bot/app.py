@@ -48,6 +48,7 @@ from bot.store.allowances import SharedAllowances
 from bot.store.lock import hold
 from bot.store.probe import probe
 from bot.store.tables import Thread
+from bot.traces import Exporter, Traces
 from bot.web import gates, health, metrics
 from bot.web.access import Access
 from bot.web.metrics import Metrics, Own
@@ -69,7 +70,7 @@ GREETING_SECONDS = 30.0
 #: how long a stop waits for each of intake, runs and posts under way: together less than ten seconds
 STOP_SECONDS = 3.0
 #: what one process at a time does (docs/adr: processes, leases and duties)
-INTAKE, OUTBOX = "intake", "outbox"
+INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
 
 #: what a process is for
@@ -194,7 +195,9 @@ async def open_bot(
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
         works = part != "receiver"
-        presence = Presence(store, kind=part, wanted=(INTAKE, OUTBOX) if works else (), alone=alone)
+        exporter = _exporter(settings) if works else None
+        duties = (INTAKE, OUTBOX, *((TRACES,) if exporter is not None else ())) if works else ()
+        presence = Presence(store, kind=part, wanted=duties, alone=alone)
         queue = RunQueue(store, clock, presence)
         tools = Tools(
             store=store,
@@ -255,6 +258,10 @@ async def open_bot(
                     asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
                 ]
             )
+        if exporter is not None:
+            stack.callback(exporter.close)
+            sends = presence.duty(TRACES)
+            loops.append([asyncio.create_task(sends.follow(Traces(sends.store, exporter, clock).run), name="traces")])
         # the last of these is the first to end: what intake and workers hand back can still be said
         for together in loops:
             for loop in together:
@@ -264,6 +271,17 @@ async def open_bot(
         stack.push_async_callback(_stop, [greeting])
         every_loop = tuple(loop for together in loops for loop in together)
         yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
+
+
+def _exporter(settings: Settings) -> Exporter | None:
+    """Where traces go, if they are wanted."""
+    if not settings.otlp_endpoint:
+        return None
+    try:
+        return Exporter(settings.otlp_endpoint)
+    except OperatorError as error:
+        _log.warning("traces_off", reason=error.message, mend=error.mend)
+        return None
 
 
 async def _greet(identities: Identities, clock: Clock) -> None:

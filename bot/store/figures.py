@@ -160,12 +160,13 @@ def _next() -> SelectOfScalar[Run]:
 
 def _turn_since(session: Session, run: Run) -> datetime:
     """When its turn came: it was queued, was put off until then, came back, or the run before it ended."""
-    before = select(Run.ended_at).where(Run.thread_id == run.thread_id, Run.number != run.number)
+    before = select(Run.ended_at).where(Run.thread_id == run.thread_id, col(Run.ended_at).is_not(None))
     times = [run.queued_at, run.not_before, *session.exec(before.order_by(col(Run.number).desc()).limit(_LOOKED_AT))]
     if run.front:
         ended = select(func.max(Attempt.ended_at)).where(Attempt.run_id == run.id)
         times += [session.exec(ended).one(), *_answered(session, run.id)]
-    return max(time for time in times if time is not None)
+    known: list[datetime] = [time for time in times if time is not None]
+    return max(known)
 
 
 def _answered(session: Session, run_id: str) -> list[datetime]:

@@ -27,7 +27,7 @@ RESET = str(int((START + timedelta(minutes=40)).timestamp()))
 
 
 def used_up(**headers: str) -> httpx.Response:
-    told = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
+    told: dict[str, Any] = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
     return answer({"message": "API rate limit exceeded"}, 403, **{**told, **headers})
 
 
@@ -59,7 +59,7 @@ async def test_nothing_is_asked_before_the_reset() -> None:
 async def test_the_last_one_that_was_allowed() -> None:
     """Nobody has to be refused to know it."""
     server = FakeGitHub()
-    headers = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
+    headers: dict[str, Any] = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
     server.on("GET", ISSUE, answer(issue_json(), **headers))
     client = make_client(server)
     assert await asked(client) is None
@@ -69,7 +69,7 @@ async def test_the_last_one_that_was_allowed() -> None:
 async def test_a_reset_counts_only_where_nothing_remains() -> None:
     """A secondary limit has nothing to do with it."""
     server = FakeGitHub()
-    told = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "12", "x_ratelimit_reset": RESET}
+    told: dict[str, Any] = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "12", "x_ratelimit_reset": RESET}
     server.on("GET", ISSUE, answer({"message": "You have exceeded a secondary rate limit"}, 403, **told))
     assert await asked(make_client(server)) == 60
 
@@ -77,7 +77,7 @@ async def test_a_reset_counts_only_where_nothing_remains() -> None:
 async def test_graphql_has_an_allowance_of_its_own() -> None:
     """What is used up there holds back nothing of REST; what is secondary holds back both."""
     server = FakeGitHub()
-    told = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
+    told: dict[str, Any] = {"x_ratelimit_limit": "5000", "x_ratelimit_remaining": "0", "x_ratelimit_reset": RESET}
     body = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
     server.on("POST", "/graphql", answer(body, x_ratelimit_resource="graphql", **told))
     server.on("GET", ISSUE, answer(issue_json()), SECONDARY)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -74,7 +76,7 @@ async def test_the_rows(store: Store) -> None:
     def work(session: Session) -> Run:
         run = rows.run(session, guid="a")
         frame = runs.rows(session, run.id).root.id
-        common = {"run_id": run.id, "frame_id": frame, "step": "s", "kind": "run", "started_at": NOW}
+        common: dict[str, Any] = {"run_id": run.id, "frame_id": frame, "step": "s", "kind": "run", "started_at": NOW}
         session.add_all(
             [
                 Attempt(**common, number=1, state=AttemptState.FAIL, ended_at=after(2), error={"code": "exit_1"}),
@@ -92,7 +94,13 @@ async def test_the_rows(store: Store) -> None:
         outbox.posted(session, said.id, 1, "", after(9), said.digest)
         run.state, run.ended_at = RunState.SUCCEEDED, after(8)
         session.add(run)
-        where = {"installation_id": 1, "repository_id": 1, "thread_id": "t", "actor_id": 1, "run_id": run.id}
+        where: dict[str, Any] = {
+            "installation_id": 1,
+            "repository_id": 1,
+            "thread_id": "t",
+            "actor_id": 1,
+            "run_id": run.id,
+        }
         session.add(Spend(**where, model="m", input_tokens=3, output_tokens=4, cost=0.5, at=NOW))
         return run
 
@@ -108,8 +116,9 @@ async def test_the_rows(store: Store) -> None:
     assert (posted.action, posted.purpose, posted.seconds) == ("comment", "result", 9.0)
     (spent,) = await store.read(lambda session: happened.spent(session, NOW))
     assert (spent.model, spent.input_tokens, spent.output_tokens, spent.cost) == ("m", 3, 4, 0.5)
-    for read in (happened.attempts, happened.runs, happened.posted):
-        assert list(await store.read(lambda session, read=read: read(session, after(10)))) == []
+    reads: tuple[Callable[..., Sequence[Event]], ...] = (happened.attempts, happened.runs, happened.posted)
+    for read in reads:
+        assert list(await store.read(partial(read, since=after(10)))) == []
 
 
 def test_the_first_id_of_a_moment() -> None:

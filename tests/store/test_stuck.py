@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -47,6 +47,17 @@ def post(session: Session, name: str = "end") -> Outbox:
     )
 
 
+def _living() -> Process:
+    """A process that beats for a day."""
+    return Process(id="me", host="h", kind="serve", started_at=NOW, beat_at=NOW + timedelta(days=1))
+
+
+def _claim(session: Session, now: datetime) -> str | None:
+    """A run of a process that lives."""
+    session.add(_living())
+    return runs.claim(session, "me", now)
+
+
 async def test_an_empty_database_has_nothing_stuck(store: Store) -> None:
     """Neither at once nor later."""
     assert await of(store, 1000) == {}
@@ -74,7 +85,7 @@ async def test_a_run_is_stuck_when_it_is_its_turn(store: Store) -> None:
     assert await of(store, 4) == {}
     found = (await of(store, 5))["run_queued"]
     assert (found.count, set(found.ids)) == (2, {first, other})
-    await store.write(lambda session: runs.claim(session, "me", NOW + 5 * MINUTE))
+    await store.write(lambda session: _claim(session, NOW + 5 * MINUTE))
     assert (await of(store, 6))["run_queued"].ids == (other,)
     assert (await of(store, 6, places=2))["run_queued"].ids == (other,)
     assert await of(store, 6, places=1) == {}
@@ -194,7 +205,8 @@ async def test_a_gate_is_stuck_when_its_run_waits_beyond_it(store: Store, state:
 
     def work(session: Session) -> None:
         run = session.get_one(Run, queued(session, "a"))
-        run.state = state
+        run.state, run.lease_owner = state, "me"
+        session.add(_living())
         frame = runs.rows(session, run.id).root
         attempt = Attempt(
             run_id=run.id, frame_id=frame.id, step="ok", kind="ask", number=1, started_at=NOW,

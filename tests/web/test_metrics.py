@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -48,7 +49,7 @@ def happen(session: Session) -> None:
     """A run with a failed and a good attempt, its result posted and paid for; what else there is to tell."""
     run = rows.run(session, guid="a")
     frame = runs.rows(session, run.id).root.id
-    common = {"run_id": run.id, "frame_id": frame, "step": "s", "kind": "run", "started_at": NOW}
+    common: dict[str, Any] = {"run_id": run.id, "frame_id": frame, "step": "s", "kind": "run", "started_at": NOW}
     ended = NOW + timedelta(seconds=2)
     session.add(Attempt(**common, number=1, state=AttemptState.FAIL, ended_at=ended, error={"code": "exit"}))
     session.add(Attempt(**common, number=2, state=AttemptState.SUCCESS, ended_at=ended))
@@ -63,7 +64,13 @@ def happen(session: Session) -> None:
     )
     outbox.drop(session, lost.id, "permission_missing: issues: write")
     run.state, run.ended_at = RunState.SUCCEEDED, ended
-    where = {"installation_id": 1, "repository_id": 1, "thread_id": "t", "actor_id": 1, "run_id": run.id}
+    where: dict[str, Any] = {
+        "installation_id": 1,
+        "repository_id": 1,
+        "thread_id": "t",
+        "actor_id": 1,
+        "run_id": run.id,
+    }
     session.add(run)
     session.add(Spend(**where, model="m-1", input_tokens=3, output_tokens=4, cost=0.5, at=NOW))
     session.add(
