@@ -45,11 +45,15 @@ from bot.queue import Presence, RunQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
+from bot.store.allowances import SharedAllowances
 from bot.store.lock import hold
 from bot.store.probe import probe
 from bot.store.tables import Thread
-from bot.web import gates, health
+from bot.traces import Exporter, Traces
+from bot.web import gates, health, metrics
 from bot.web.access import Access
+from bot.web.metrics import Metrics, Own
+from bot.web.readiness import Readiness
 from bot.web.server import Server
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
@@ -67,7 +71,7 @@ GREETING_SECONDS = 30.0
 #: how long a stop waits for each of intake, runs and posts under way: together less than ten seconds
 STOP_SECONDS = 3.0
 #: what one process at a time does (docs/adr: processes, leases and duties)
-INTAKE, OUTBOX = "intake", "outbox"
+INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
 
 #: what a process is for
@@ -167,12 +171,15 @@ async def open_bot(
             stack.callback(os.close, hold(file.with_name(f"{file.name}.lock"), f"the database {file}"))
         store = open_store(settings.database)
         stack.push_async_callback(store.close)
+        allowances = SharedAllowances(store)
+        stack.push_async_callback(allowances.close)
         github = GitHub(
             base_url=settings.github_url,
             app_id=str(settings.app_id),
             private_key=settings.private_key,
             transport=transport,
             clock=clock,
+            allowances=allowances,
         )
         stack.push_async_callback(github.aclose)
         await asyncio.to_thread(github.check_key)
@@ -189,7 +196,9 @@ async def open_bot(
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
         works = part != "receiver"
-        presence = Presence(store, kind=part, wanted=(INTAKE, OUTBOX) if works else (), alone=alone)
+        exporter = _exporter(settings) if works else None
+        duties = (INTAKE, OUTBOX, *((TRACES,) if exporter is not None else ())) if works else ()
+        presence = Presence(store, kind=part, wanted=duties, alone=alone)
         queue = RunQueue(store, clock, presence)
         tools = Tools(
             store=store,
@@ -232,7 +241,11 @@ async def open_bot(
         if works:
             hears, says = presence.duty(INTAKE), presence.duty(OUTBOX)
             under = replace(parts, store=hears.store)
-            sender = Sender(store, done_by, clock, owner=presence.id, looks=look_at, duty=says.store)
+
+            def away() -> float:
+                return github.away_for
+
+            sender = Sender(store, done_by, clock, owner=presence.id, looks=look_at, duty=says.store, away=away)
             after, every = status
             progress = Progress(says.store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
             timetable = Timetable(under, settings.app_id)
@@ -250,6 +263,10 @@ async def open_bot(
                     asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
                 ]
             )
+        if exporter is not None:
+            stack.callback(exporter.close)
+            sends = presence.duty(TRACES)
+            loops.append([asyncio.create_task(sends.follow(Traces(sends.store, exporter, clock).run), name="traces")])
         # the last of these is the first to end: what intake and workers hand back can still be said
         for together in loops:
             for loop in together:
@@ -259,6 +276,17 @@ async def open_bot(
         stack.push_async_callback(_stop, [greeting])
         every_loop = tuple(loop for together in loops for loop in together)
         yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
+
+
+def _exporter(settings: Settings) -> Exporter | None:
+    """Where traces go, if they are wanted."""
+    if not settings.otlp_endpoint:
+        return None
+    try:
+        return Exporter(settings.otlp_endpoint)
+    except OperatorError as error:
+        _log.warning("traces_off", reason=error.message, mend=error.mend)
+        return None
 
 
 async def _greet(identities: Identities, clock: Clock) -> None:
@@ -367,9 +395,40 @@ def attach(app: FastAPI, bot: Bot) -> None:
 def attach_health(app: FastAPI, bot: Bot) -> None:
     """The same for what probes ask: all that a worker answers."""
     app.add_middleware(Access, password=bot.settings.dashboard_password)
-    app.include_router(
-        health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
+    app.include_router(health.router(*_checks(bot)))
+    app.include_router(metrics.router(Metrics(bot.store, SystemClock(), partial(_own, bot), SystemClock().now())))
+
+
+def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]:
+    """What `/readyz` looks at: what it cannot do without, and what is told besides."""
+    # a receiver works on nothing, and leaves deliveries to others; of one process that is alone the loops tell all
+    works = any(loop.get_name() == "workers" for loop in bot.loops)
+    rows = Readiness(
+        bot.store,
+        SystemClock(),
+        idle=lambda: works and bot.workers.held == 0,
+        hears=lambda: works and bot.presence.duty(INTAKE).held,
+        duties=() if bot.settings.database.startswith("sqlite:") else (INTAKE, OUTBOX),
+        away=lambda: bot.github.away,
     )
+
+    async def github() -> str | None:
+        return await rows.answers() or await bot.github_fault()
+
+    vital: dict[str, health.Check] = {
+        "database": bot.store_fault,
+        "schema": rows.schema,
+        "loops": bot.loops_fault,
+        "duties": rows.held,
+        "queue": rows.moves,
+    }
+    return vital, {"github": github, "limits": rows.limits, "stuck": rows.stands}
+
+
+def _own(bot: Bot) -> Own:
+    """What this process did itself, for the metrics."""
+    away = bot.github.away is not None
+    return Own(bot.presence.id, bot.github.answers, away, bot.settings.workers, bot.workers.held)
 
 
 async def _head_of(github: GitHub, thread: Thread) -> str:

@@ -99,6 +99,9 @@ class Settings(BaseModel):
     )
     default_model: str = variable("BOT_DEFAULT_MODEL", "what the built-in `ask` agent runs on (provider:name)", "")
     log: Literal["debug", "info", "warning", "error"] = variable("BOT_LOG", "least level that is logged", "info")
+    otlp_endpoint: str = variable(
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "collector that traces are sent to over HTTP; takes `threadsmith[otlp]`", ""
+    )
     openai_key: str = variable("OPENAI_API_KEY", "key of the provider `openai`", "", secret=True)
     openai_url: str = variable("OPENAI_BASE_URL", "base URL of an OpenAI-compatible server", "")
     anthropic_key: str = variable("ANTHROPIC_API_KEY", "key of the provider `anthropic`", "", secret=True)

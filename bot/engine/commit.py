@@ -14,8 +14,7 @@ from math import inf
 from bot.engine import run_inputs
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
-from bot.engine.gating import PATIENCE
-from bot.engine.graph import End
+from bot.engine.graph import PATIENCE, End
 from bot.engine.ledger import keep_outcome
 from bot.engine.terms import Begun, Say, Terms
 from bot.errors import Lost, Transient
@@ -42,6 +41,10 @@ __all__ = [
     "record",
     "refuse",
 ]
+
+
+#: seconds until a run that GitHub does not let start tries it again
+_SOONEST, _SELDOMEST = 5.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +144,13 @@ def postpone(session: Session, run_id: str, error: Transient, say: Say, now: dat
         return
     # not since it was queued: it may have waited for the runs before it
     begun = any(attempt.taken_from is None for attempt in rows.attempts)
-    if now - (since if begun else rows.run.started_at or rows.run.queued_at) >= PATIENCE:
+    waited = now - (since if begun else rows.run.started_at or rows.run.queued_at)
+    if waited >= PATIENCE:
         fail(session, run_id, Failed("github_unavailable", f"GitHub did not answer: {error}"), say, now)
-    else:
-        runs.release(session, rows.run, now, now + timedelta(seconds=max(5.0, error.retry_after or 0.0)))
+        return
+    # the longer it takes, the seldomer it is asked: a thousand runs may wait for it
+    pause = max(_SOONEST, min(waited.total_seconds(), _SELDOMEST), error.retry_after or 0.0)
+    runs.release(session, rows.run, now, now + timedelta(seconds=pause))
 
 
 def refuse(session: Session, run_id: str, end: End, say: Say, now: datetime) -> None:

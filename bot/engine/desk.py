@@ -266,7 +266,7 @@ def _outcome_of(error: Exception, begun: Begun) -> Outcome:
         case OperatorError():
             return Failed("not_possible_here", error.message, error.mend)
         case Transient():
-            return Faulted(str(error), error.retry_after)
+            return Faulted(str(error), error.retry_after, outage=True)
         case NotFound() | Forbidden():
             return Failed("github_refused", str(error), "The App may lack a permission, or the thing is gone.")
         case BotError():

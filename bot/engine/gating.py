@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bot.engine import gates
+from bot.engine.graph import PATIENCE
 from bot.engine.terms import Terms
 from bot.model.outcome import Failed, Faulted, Wait
 from bot.model.role import Role, strictest
@@ -15,8 +16,6 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows.gate_steps import ASKED_MAX
 
-#: how long GitHub is asked for what a run cannot go on without: a role, a file, the head that an answer is bound to
-PATIENCE = timedelta(minutes=15)
 #: seconds between two tries at least
 _PAUSE = 5.0
 

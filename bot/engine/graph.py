@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.engine.route import FAIL, Ended, Route, RouteFault, Scope, Taken, admits, route
 from bot.model.ident import digest
+from bot.model.outcome import Faulted
 from bot.model.state import AttemptState, RunState
 from bot.store.tables import Attempt
 from bot.workflows import Retry, Step
@@ -159,6 +160,11 @@ def _again(walk: Walk, last: Attempt, not_before: datetime | None = None) -> Sta
     return Start(last.step, walk.attempts[last.step] + 1, not_before, walk.visits[last.step])
 
 
+#: seconds before the first and every further try while GitHub does not answer
+_OUTAGE_FIRST, _OUTAGE_LONGEST = 5.0, 60.0
+#: how long GitHub is asked for what a run cannot go on without: a role, a file, a thread, the head of an answer
+PATIENCE = timedelta(minutes=15)
+
 #: failures of a step that are really the end of the run's allowance
 _ENDS = {"run_timed_out": RunState.TIMED_OUT}
 
@@ -182,19 +188,59 @@ def _after_interruption(step: Step, walk: Walk, last: Attempt) -> Next:
 
 
 def _after_fault(step: Step, walk: Walk, last: Attempt) -> Next:
-    faults = sum(each.state is AttemptState.TRANSIENT for each in walk.visit)
+    asked = _asked(last)
+    ended = last.ended_at or last.started_at
+    if _is_outage(last):
+        wait = min(_OUTAGE_FIRST * 2.0 ** (len(_outage(walk)) - 1), _OUTAGE_LONGEST)
+        return _again(walk, last, ended + timedelta(seconds=max(wait, asked)))
+    faults = _faults(walk)
     if faults > step.retry.max:
         return End(RunState.FAILED, step.id, f"{step.id} failed: transient")
     wait = backoff(step.retry, faults, last.id)
-    asked = float(last.error.get("retry_after") or 0)
-    ended = last.ended_at or last.started_at
     return _again(walk, last, ended + timedelta(seconds=max(wait, asked)))
 
 
-def used_up(step: Step, walk: Walk) -> bool:
-    """Whether one more transient fault of the visit under way is one too many."""
-    faults = sum(each.state is AttemptState.TRANSIENT for each in walk.visit)
-    return faults >= step.retry.max
+def used_up(step: Step, walk: Walk, fault: Faulted, now: datetime) -> bool:
+    """Whether one more transient fault of the visit under way is one too many.
+
+    An outage is waited for as long as a run waits for GitHub before it starts, and takes none of the step's tries.
+    """
+    if not fault.outage:
+        return _faults(walk) >= step.retry.max
+    before = _outage(walk, met_again=True)
+    if not before:
+        return False
+    # what GitHub itself told us to wait is not its silence
+    told = sum(asked for one in before if (asked := _asked(one)) > _OUTAGE_LONGEST)
+    return now - (before[0].ended_at or before[0].started_at) >= PATIENCE + timedelta(seconds=told)
+
+
+def _faults(walk: Walk) -> int:
+    """Faults of the visit that count as tries."""
+    return sum(one.state is AttemptState.TRANSIENT and not _is_outage(one) for one in walk.visit)
+
+
+def _outage(walk: Walk, *, met_again: bool = False) -> list[Attempt]:
+    """The attempts of the visit that met the outage under way, oldest first; `met_again`: without the newest, which
+    is not recorded yet.
+    """
+    found: list[Attempt] = []
+    for one in reversed(walk.visit[:-1] if met_again else walk.visit):
+        if one.state is AttemptState.INTERRUPTED:
+            continue
+        if not _is_outage(one):
+            break
+        found.insert(0, one)
+    return found
+
+
+def _asked(attempt: Attempt) -> float:
+    """The seconds that whoever had the fault asked for."""
+    return float(attempt.error.get("retry_after") or 0)
+
+
+def _is_outage(attempt: Attempt) -> bool:
+    return attempt.state is AttemptState.TRANSIENT and "outage" in attempt.error
 
 
 def backoff(retry: Retry, faults: int, seed: str) -> float:

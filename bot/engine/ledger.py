@@ -61,11 +61,14 @@ class Ledger:
         """
         walk = Walk.of(level.attempts)
         if isinstance(outcome, Faulted):
-            if not used_up(step, walk):
+            if not used_up(step, walk, outcome, self._now):
                 keep_outcome(self._session, attempt, outcome, self._now)
                 attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
                 return
-            outcome = Failed("transient", outcome.message, "Try again later.", usage=outcome.usage)
+            code, message = ("transient", outcome.message)
+            if outcome.outage:
+                code, message = "github_unavailable", f"GitHub did not answer: {message}"
+            outcome = Failed(code, message, "Try again later.", usage=outcome.usage)
         try:
             self._settle(level, step, attempt, outcome, walk, said, onward, notes)
         except RouteFault as fault:
@@ -185,6 +188,8 @@ def keep_outcome(session: Session, attempt: Attempt, outcome: Done | Failed | Fa
             }
         case Faulted():
             attempt.error = {"code": "transient", "message": outcome.message}
+            if outcome.outage:
+                attempt.error["outage"] = "true"
             if outcome.retry_after is not None:
                 attempt.error["retry_after"] = str(outcome.retry_after)
             if outcome.kept:

@@ -91,7 +91,7 @@ class Channel:
         names = {"owner": repository.owner.login, "name": repository.name}
         json = {"query": text, "variables": {**names, **variables}}
         content = {"json": json, "repeat": True}
-        response = await self._exchange("POST", self.wire.graphql_url, kind, purpose, content)
+        response = await self._graphql(kind, purpose, content)
         try:
             return parser(_data(response.json()))
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -100,7 +100,7 @@ class Channel:
     async def mutate(self, text: str, *, kind: str, variables: Mapping[str, str]) -> None:
         """A GraphQL mutation, with the token that posts in pull requests; sent once. Raises as `query`, and Unsure."""
         content = {"json": {"query": text, "variables": dict(variables)}}
-        response = await self._exchange("POST", self.wire.graphql_url, kind, Purpose.POST_PULL, content)
+        response = await self._graphql(kind, Purpose.POST_PULL, content)
         try:
             _data(response.json())
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -124,6 +124,19 @@ class Channel:
         purposes = (Purpose.POST_PULL,) if pull_request else (Purpose.POST, Purpose.POST_PULL)
         purposes = purposes if purpose is None else (purpose,)
         return await self._first_that_may(method, path, kind, purposes, content)
+
+    async def _graphql(self, kind: str, purpose: Purpose, content: Mapping[str, Any]) -> httpx.Response:
+        """The answer, which is 200 for a limit too."""
+        sent = self.wire.clock.now()
+        response = await self._exchange("POST", self.wire.graphql_url, kind, purpose, content)
+        if _is_limited(response):
+            known = retry.left(response, self.wire.clock.now(), "graphql")
+            wait = None
+            if known is not None and known.remaining == 0 and known.reset_at is not None:
+                wait = (known.reset_at - self.wire.clock.now()).total_seconds()
+            limit = retry.Limit(retry.resource_of(response, "graphql"), wait)
+            raise await self.wire.limited(response, self.installation_id, limit, sent, what="GraphQL")
+        return response
 
     async def _first_that_may(
         self, method: str, path: str, kind: str, purposes: Sequence[Purpose], content: Mapping[str, Any]
@@ -150,6 +163,8 @@ class Channel:
     async def _exchange(
         self, method: str, url: str, kind: str, purpose: Purpose, content: Mapping[str, Any]
     ) -> httpx.Response:
+        # before a token is asked for, which would be of no use
+        await self.wire.may_ask(self.installation_id, url, what=f"{method} {url}")
         for _ in range(2):
             token = await self.token(purpose)
             response = await self.wire.exchange(
@@ -157,6 +172,7 @@ class Channel:
                 url,
                 authorization=f"token {token}",
                 kind=kind,
+                installation_id=self.installation_id,
                 repository_id=self.repository.id,
                 **content,
             )
@@ -203,19 +219,24 @@ def rows(parser: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
     return parsed
 
 
-def _data(body: Any) -> Any:
-    """`data` of a GraphQL answer, which is 200 for refusals too.
+def _is_limited(response: httpx.Response) -> bool:
+    """Whether a GraphQL answer says that there is nothing left.
 
-    Raises Transient for a rate limit, NotFound and Forbidden as its `errors` say. Source:
-    https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+    Source: https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
     """
+    try:
+        return bool(response.json()["errors"][0]["type"] == "RATE_LIMITED")
+    except (ValueError, TypeError, KeyError, IndexError):
+        return False
+
+
+def _data(body: Any) -> Any:
+    """`data` of a GraphQL answer, which is 200 for refusals too. Raises NotFound and Forbidden as its `errors` say."""
     if not (errors := body.get("errors")):
         return body["data"]
     first = errors[0]
     text = f"GraphQL: {str(first.get('message', ''))[:300]}"
     match first.get("type"):
-        case "RATE_LIMITED":
-            raise Transient(text, retry.SECONDARY_WAIT, limited=True)
         case "NOT_FOUND":
             raise NotFound(text)
         case _:

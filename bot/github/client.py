@@ -21,6 +21,7 @@ from bot.github.installations import Installations
 from bot.github.repository import Heads, RepositoryClient
 from bot.github.tokens import PERMISSIONS, InstallationTokens, Purpose, Signer, as_app, lacking
 from bot.github.wire import Wire
+from bot.model.allowance import Allowances
 from bot.model.clock import Clock
 from bot.model.installation import Installation
 from bot.model.thread import Account, Repository
@@ -45,8 +46,8 @@ class GitHub:
     """GitHub's REST API, authenticated as one App.
 
     `base_url` is the REST base (`https://api.github.com`, GHES: `https://HOST/api/v3`), `private_key` the PEM text,
-    `timeout` seconds for each wait. One pool of connections serves all repositories and all tasks of one event loop;
-    `aclose` ends it.
+    `timeout` seconds for each wait, `allowances` what all processes know of GitHub's limits (without: this one's own).
+    One pool of connections serves all repositories and all tasks of one event loop; `aclose` ends it.
     """
 
     def __init__(
@@ -58,8 +59,9 @@ class GitHub:
         clock: Clock,
         transport: httpx.AsyncBaseTransport | None = None,
         timeout: float = 20,
+        allowances: Allowances | None = None,
     ) -> None:
-        self._wire = Wire(base_url, transport=transport, clock=clock, timeout=timeout)
+        self._wire = Wire(base_url, transport=transport, clock=clock, timeout=timeout, allowances=allowances)
         self._signer = Signer(app_id, private_key, clock)
         self._tokens = InstallationTokens(self._wire, self._signer, clock)
         self._repositories: Bounded[tuple[int, int], RepositoryClient] = Bounded(_MOST_REPOSITORIES)
@@ -76,6 +78,22 @@ class GitHub:
     def requests(self) -> Counter[str]:
         """Requests sent so far by kind (`issue`, `comments`, `permission`, `head`, `token`, …), repeats included."""
         return self._wire.requests
+
+    @property
+    def answers(self) -> Counter[tuple[str, str]]:
+        """The same by kind and status, or by the name of what a request met that got no answer."""
+        return self._wire.answers
+
+    @property
+    def away_for(self) -> float:
+        """Seconds for which nothing is asked because GitHub does not answer; 0 where it may be asked."""
+        return self._wire.breaker.left
+
+    @property
+    def away(self) -> tuple[datetime, str] | None:
+        """Since when GitHub does not answer, and how it failed last; None while it does."""
+        breaker = self._wire.breaker
+        return None if breaker.since is None else (breaker.since, breaker.reason)
 
     def check_key(self) -> None:
         """Sign something. Raises OperatorError where the App's private key cannot be used."""

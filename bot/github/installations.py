@@ -80,7 +80,7 @@ class Installations:
             token = await self._tokens.get(installation_id, None, Purpose.ROLE)
             response = await self._wire.exchange(
                 "GET", path, authorization=f"token {token}", kind="repositories",
-                params={"per_page": 100, "page": page},
+                installation_id=installation_id, params={"per_page": 100, "page": page},
             )  # fmt: skip
             if response.status_code != 401:
                 break

@@ -15,7 +15,9 @@ Source: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-us
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -23,13 +25,21 @@ import httpx
 
 from bot.errors import BotError, Forbidden, NotFound, Transient, Unsure
 from bot.github import refusal
+from bot.model.allowance import EVERYTHING, UNTOLD, Left
 
 #: seconds before each repeat
 BACKOFF = (0.5, 1.0, 2.0)
 #: what GitHub asks for where a secondary limit has no header
-SECONDARY_WAIT = 60.0
+SECONDARY_WAIT = UNTOLD
+#: the resource of all that is asked over REST here
+CORE = "core"
+#: the resource of a limit on creating content, which holds back nothing else (`bot.publish.pace`)
+CONTENT = "content"
 #: no header makes us wait longer than this, whatever it says
 _LONGEST_WAIT = 86_400.0
+#: what fits a column
+_MOST = 2**31 - 1
+_RESOURCE = re.compile(r"[a-z_]{1,40}")
 
 #: raised before a byte of the request can have left
 _UNSENT = (
@@ -40,6 +50,20 @@ _UNSENT = (
     httpx.UnsupportedProtocol,
 )
 _LIMIT_WORDS = ("rate limit", "abuse detection", "submitted too quickly")
+_CONTENT_WORDS = ("content creation", "submitted too quickly")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A rate limit: what it holds for, and for how many seconds; None where GitHub did not say."""
+
+    resource: str
+    wait: float | None
+
+    @property
+    def seconds(self) -> float:
+        """At least so long."""
+        return SECONDARY_WAIT if self.wait is None else self.wait
 
 
 def broken(cause: Exception, *, write: bool, what: str) -> Transient:
@@ -52,9 +76,9 @@ def broken(cause: Exception, *, write: bool, what: str) -> Transient:
 
 def passing(response: httpx.Response, now: datetime, *, write: bool, what: str) -> Transient | None:
     """The error for an answer that says "later": a rate limit, or a fault of the server's. None for every other."""
-    wait = limit(response, now)
-    if wait is not None:
-        return Transient(f"{what}: rate limit, {wait:.0f} s", wait, limited=True)
+    limit = limit_of(response, now)
+    if limit is not None:
+        return limited(limit.seconds, what=what)
     if response.status_code >= 500 or response.status_code == 408:
         text = f"{what}: {response.status_code}"
         after = _wait(response.headers.get("retry-after"), server_time(response) or now)
@@ -73,27 +97,59 @@ def final(response: httpx.Response, *, what: str) -> BotError | None:
     return Forbidden(text, response.status_code, why)
 
 
-def limit(response: httpx.Response, now: datetime) -> float | None:
-    """Seconds until a limited call may be tried again; None where the answer is no rate limit.
+def limited(seconds: float, *, what: str) -> Transient:
+    """The error for what a rate limit does not let through for so long."""
+    return Transient(f"{what}: rate limit, {seconds:.0f} s", seconds, limited=True)
 
-    `now` is used only where the answer has no `Date`: GitHub's clock decides, ours may be minutes off.
+
+def limit_of(response: httpx.Response, now: datetime, asked: str = CORE) -> Limit | None:
+    """What limits a call for the resource `asked`; None where the answer is no rate limit.
+
+    `now` is used only where the answer has no `Date`: GitHub's clock decides, ours may be minutes off. The time of a
+    reset counts only where nothing remains: what else limits us has nothing to do with it.
     """
     if response.status_code not in (403, 422, 429):
         return None
     words = message(response).lower()
+    scope = CONTENT if any(word in words for word in _CONTENT_WORDS) else EVERYTHING
     if response.status_code == 422:
         # creating content too fast comes as a validation error
-        return SECONDARY_WAIT if _LIMIT_WORDS[-1] in words else None
+        return Limit(scope, None) if _LIMIT_WORDS[-1] in words else None
     now = server_time(response) or now
+    nothing_left = response.headers.get("x-ratelimit-remaining") == "0"
+    if nothing_left:
+        scope = resource_of(response, asked)
     if "retry-after" in response.headers:
-        wait = _wait(response.headers["retry-after"], now)
-        return SECONDARY_WAIT if wait is None else wait
-    if response.headers.get("x-ratelimit-remaining") == "0":
+        return Limit(scope, _wait(response.headers["retry-after"], now))
+    if nothing_left:
         reset = response.headers.get("x-ratelimit-reset", "")
-        return _bounded(float(reset) - now.timestamp()) if reset.isdecimal() else SECONDARY_WAIT
+        return Limit(scope, _bounded(float(reset) - now.timestamp()) if reset.isdecimal() else None)
     if response.status_code == 429 or any(word in words for word in _LIMIT_WORDS):
-        return SECONDARY_WAIT
+        return Limit(scope, None)
     return None
+
+
+def left(response: httpx.Response, now: datetime, asked: str = CORE) -> Left | None:
+    """What an answer says is left, its reset by our clock; None where it says nothing."""
+    headers = response.headers
+    ceiling, remaining = headers.get("x-ratelimit-limit", ""), headers.get("x-ratelimit-remaining", "")
+    if not (ceiling.isdecimal() and remaining.isdecimal()):
+        return None
+    reset = headers.get("x-ratelimit-reset", "")
+    wait = _bounded(float(reset) - (server_time(response) or now).timestamp()) if reset.isdecimal() else None
+    reset_at = None if wait is None else now + timedelta(seconds=wait)
+    return Left(resource_of(response, asked), min(int(ceiling), _MOST), min(int(remaining), _MOST), reset_at)
+
+
+def resource_of(response: httpx.Response, asked: str = CORE) -> str:
+    """What the call counts for, as GitHub names it; `asked` where it does not."""
+    named = str(response.headers.get("x-ratelimit-resource", ""))
+    return named if _RESOURCE.fullmatch(named) else asked
+
+
+def resource(path: str) -> str:
+    """What a call will count for, by its path. Of GitHub's resources these are all that are asked here."""
+    return "graphql" if path.endswith("/graphql") else CORE
 
 
 def server_time(response: httpx.Response) -> datetime | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from datetime import datetime
 from typing import Any
 
 from ulid import ULID
@@ -36,6 +37,11 @@ _IDS = _Ids()
 def new_id() -> str:
     """A fresh ULID (26 characters); sorts by time, and behind every earlier one of this process."""
     return _IDS.next()
+
+
+def first_id(at: datetime) -> str:
+    """What sorts before every ULID that is made at that time or later."""
+    return str(ULID.from_int(max(0, int(at.timestamp() * 1000)) << 80))
 
 
 def sort_behind(last: str) -> None:

@@ -108,13 +108,15 @@ class Faulted:
     """A transient fault (rate limit, time-out of the other side, 5xx): `retry` may repeat the step.
 
     `kept` is there where tools were called before: a repetition that is given it goes on behind them, and does nothing
-    of theirs twice.
+    of theirs twice. `outage`: what the engine itself stands on (GitHub, the database) did not answer, which is no fault
+    of the step's and does not count as one of its tries.
     """
 
     message: str
     retry_after: float | None = None
     usage: Usage = field(default_factory=Usage)
     kept: bytes = b""
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from bot.model.allowance import UNTOLD, over, struck
 from bot.store import Session, meters
 from bot.store.tables import Meter
-
-#: what GitHub asks for after a secondary limit that names no time; doubled at each further one
-UNTOLD = 60.0
-_LONGEST = 3_600.0
 
 
 class Pace:
@@ -48,16 +45,19 @@ class Pace:
             meters.create(session, installation, creates, now)
         return 0.0
 
-    def limited(self, session: Session, installation: int, told: float | None, now: datetime) -> datetime:
-        """GitHub limited this installation, for `told` seconds if it said so. Returns when it may write again."""
+    def limited(
+        self, session: Session, installation: int, told: float | None, now: datetime, *, sent: datetime | None = None
+    ) -> datetime:
+        """GitHub limited what was sent at `sent`, for `told` seconds if it said so. Returns when it may write again.
+
+        Several that were under way together meet one limit.
+        """
         meter = self._filled(session, installation, now)
-        meter.strikes += 1
-        wait = told
-        if wait is None or wait == UNTOLD:
-            wait = min(UNTOLD * 2.0 ** (meter.strikes - 1), _LONGEST)
-        meter.blocked_until = max(meter.blocked_until or now, now + timedelta(seconds=wait))
+        wait = None if told == UNTOLD else told
+        until, meter.strikes = struck(meter.blocked_until, meter.strikes, wait, sent or now, now)
+        meter.blocked_until = until
         session.add(meter)
-        return meter.blocked_until
+        return until
 
     def answered(
         self, session: Session, installation: int, row_id: str, sent: datetime | None, now: datetime, *, calls: int = 0
@@ -71,7 +71,8 @@ class Pace:
             meters.created(session, row_id, sent, now)
         if calls:
             meter = self._filled(session, installation, now)
-            meter.strikes = 0
+            if over(meter.blocked_until, sent or now):
+                meter.strikes = 0
             meter.tokens -= calls - 1
             session.add(meter)
 

@@ -125,7 +125,8 @@ class Records:
         """When to try again what failed so."""
         now = self._clock.now()
         if error.limited and act.row.action not in ELSEWHERE:
-            return self._pace.limited(session, act.thread.installation_id, error.retry_after, now)
+            sent = act.row.sent_at
+            return self._pace.limited(session, act.thread.installation_id, error.retry_after, now, sent=sent)
         return now + (backoff(act.row.tries) if error.retry_after is None else timedelta(seconds=error.retry_after))
 
     def answered(self, session: Session, act: Act) -> None:

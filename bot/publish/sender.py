@@ -56,7 +56,8 @@ class Sender:
 
     `performers` say by action how it is done (see `Comments`, `ThreadActions`, `Hooks`). `duty` is the store through
     which rows are claimed and given up: it refuses where another process sends by now. What became of a call is
-    recorded all the same.
+    recorded all the same. `away`: the seconds for which GitHub is not asked for anything, because it does not answer;
+    what goes there stays as it is.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Sender:
         looks: Sequence[float] = LOOKS,
         at_once: int = AT_ONCE,
         duty: Store | None = None,
+        away: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._store = store
         self._duty = duty or store
@@ -80,6 +82,7 @@ class Sender:
         self._looks = tuple(looks)
         self._records = Records(store, self._pace, clock)
         self._doubt = Doubt(self._records, self._pace, clock, self._looks)
+        self._away = away
         self._places = asyncio.Semaphore(at_once)
         self._looking: set[str] = set()
         self._finding = asyncio.Lock()
@@ -153,7 +156,10 @@ class Sender:
     async def wakes(self, after: datetime) -> datetime | None:
         """When there is something to do that had to wait at `after`, None where nothing waits for a time."""
         due = await self._store.read(lambda session: outbox.next_due(session, after))
-        return min([*self._paced.values(), *([due] if due is not None else [])], default=None)
+        times = [*self._paced.values(), *([due] if due is not None else [])]
+        if (seconds := self._away()) > 0:
+            times.append(self._clock.now() + timedelta(seconds=seconds))
+        return min(times, default=None)
 
     async def sweep(self) -> None:
         """Do everything that is due now, and what follows from it, then return."""
@@ -168,7 +174,7 @@ class Sender:
         now = self._clock.now()
         async with self._finding:
             busy = set(self._looking)  # a look that ends while we read makes what we read old
-            for saying in await self._store.read(lambda session: doubt.due_unsure(session, now)):
+            for saying in await self._unsure(now):
                 if saying.row.id not in busy:
                     self._looking.add(saying.row.id)
                     await self._places.acquire()
@@ -187,6 +193,12 @@ class Sender:
             start(self._placed(self._send(claimed)))
             started += 1
 
+    async def _unsure(self, now: datetime) -> list[Saying]:
+        """What has to be looked for now; nothing while GitHub does not answer."""
+        if self._away() > 0:
+            return []
+        return await self._store.read(lambda session: doubt.due_unsure(session, now))
+
     async def _placed(self, work: Coroutine[None, None, None], looked_for: str = "") -> None:
         try:
             await work
@@ -202,7 +214,9 @@ class Sender:
             silent = [installation for installation, new in self._paced if not new]
             no_content = [installation for installation, new in self._paced if new]
             point = session.begin_nested()
-            saying = outbox.claim(session, self._owner, now, silent=silent, no_content=no_content)
+            saying = outbox.claim(
+                session, self._owner, now, silent=silent, no_content=no_content, away=self._away() > 0
+            )
             if saying is None or saying.row.action in ELSEWHERE:
                 point.commit()
                 return saying

@@ -55,6 +55,8 @@ class Store:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
         #: commits so far, for benchmarks and metrics
         self.commits = 0
+        #: works in them
+        self.works = 0
         self.failpoint: Failpoint | None = None
         self._thread = threading.Thread(target=self._write_loop, name="store-write", daemon=True)
         self._thread.start()
@@ -154,6 +156,7 @@ class Store:
                         results.append((work, None, self._backend.refusal(error) or error))
                 self._fail("before", works)
             self.commits += 1
+            self.works += len(works)
             self._fail("after", works)
         except Exception as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear of it
             heard = self._backend.refusal(error) or error

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlmodel import Session
 
 from bot.errors import OperatorError
 
@@ -59,6 +60,12 @@ def _tables_may_be_made_anew(connection: Connection) -> Iterator[None]:
         yield
     finally:
         driver.execute("PRAGMA foreign_keys=ON")
+
+
+def revision(session: Session) -> str | None:
+    """The revision the database is at, as anybody may ask at any time."""
+    found = session.connection().execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return None if found is None else str(found)
 
 
 def current(engine: Engine) -> str | None:

@@ -141,15 +141,17 @@ def claim(
     *,
     silent: Collection[int] = (),
     no_content: Collection[int] = (),
+    away: bool = False,
 ) -> Saying | None:
     """Take what is to be sent next and mark it `sending`.
 
     Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
     others; so does an earlier run that was cancelled and has not ended yet. What one attempt waits for is done in the
     order it was asked for, and so is what an agent of one run wants of one kind. Nothing that goes to GitHub is taken
-    of installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
+    of installations that are `silent`, and no `CONTENT` where there is to be `no_content`; nothing at all of it while
+    GitHub is `away`.
     """
-    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content)}
+    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content), "away": away}
     row = session.exec(turn(), params=bounds).first()
     if row is None:
         return None

@@ -1,8 +1,13 @@
-"""`/healthz` says that the process lives, `/readyz` that it can take and do work."""
+"""`/healthz` says that the process lives, `/readyz` that it can take and do work.
+
+However many ask, the parts are looked at once at a time and at most once a second, and nobody waits longer than some
+seconds: a flood of probes, or a disk that hangs, must not take down what it asks after.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,10 +16,67 @@ from fastapi.responses import JSONResponse
 #: name of a part → what is wrong with it, None if nothing is
 Check = Callable[[], Awaitable[str | None]]
 
+#: seconds for which an answer is told again
+BELIEVED = 1.0
+#: seconds after which a part that does not answer is at fault
+LIMIT = 6.0
 
-def router(vital: dict[str, Check], outside: dict[str, Check]) -> APIRouter:
+#: what can be done about a part
+MENDS: Mapping[str, str] = {
+    "database": "look at its disk and server; all goes on by itself once it answers",
+    "schema": "stop the processes of other versions, then start again",
+    "loops": "the log says why; start it again",
+    "duties": "start a process that works: `threadsmith serve` or `threadsmith worker`",
+    "queue": "the log says what it waits for; start it again",
+    "github": "deliveries are taken, and all goes on by itself; https://www.githubstatus.com may say more",
+    "limits": "nothing to do: what waits goes on when the limit is over",
+    "stuck": "`threadsmith doctor` tells more",
+}
+
+
+class Look:
+    """Looks at every part, for all who ask. `vital` ones decide between 200 and 503."""
+
+    def __init__(self, vital: Mapping[str, Check], outside: Mapping[str, Check], *, limit: float = LIMIT) -> None:
+        self._vital, self._outside, self._limit = dict(vital), dict(outside), limit
+        self._looking: asyncio.Task[tuple[int, dict[str, Any]]] | None = None
+        self._known: tuple[float, tuple[int, dict[str, Any]]] | None = None
+
+    async def answer(self) -> tuple[int, dict[str, Any]]:
+        """Status and body."""
+        now = asyncio.get_running_loop().time()
+        if self._known is not None and now - self._known[0] < BELIEVED:
+            return self._known[1]
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(), name="readiness")
+        # shielded: who asked may be gone before the answer is there, and others wait for it
+        return await asyncio.shield(self._looking)
+
+    async def _look(self) -> tuple[int, dict[str, Any]]:
+        parts = {**self._vital, **self._outside}
+        found = await asyncio.gather(*(self._one(check) for check in parts.values()))
+        faults = {name: fault for name, fault in zip(parts, found, strict=True) if fault is not None}
+        broken = bool(faults.keys() & self._vital.keys())
+        status = "unavailable" if broken else "degraded" if faults else "ok"
+        mends = {name: MENDS[name] for name in faults if name in MENDS}
+        told = (503 if broken else 200, {"status": status, "faults": faults, "mends": mends})
+        self._known = (asyncio.get_running_loop().time(), told)
+        return told
+
+    async def _one(self, check: Check) -> str | None:
+        try:
+            async with asyncio.timeout(self._limit):
+                return await check()
+        except TimeoutError:
+            return f"it did not answer within {self._limit:g} s"
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is what is asked for
+            return f"{type(error).__name__}: {error}"
+
+
+def router(vital: Mapping[str, Check], outside: Mapping[str, Check]) -> APIRouter:
     """`vital` parts decide between 200 and 503; `outside` ones (GitHub) only report `degraded`, so intake goes on."""
     routes = APIRouter(tags=["health"])
+    look = Look(vital, outside)
 
     @routes.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -23,11 +85,8 @@ def router(vital: dict[str, Check], outside: dict[str, Check]) -> APIRouter:
 
     @routes.get("/readyz", responses={503: {"description": "a vital part does not work"}})
     async def readyz() -> JSONResponse:
-        """Database and queue work; GitHub's state is told and does not count."""
-        broken = {name: fault for name, check in vital.items() if (fault := await check()) is not None}
-        worse = {name: fault for name, check in outside.items() if (fault := await check()) is not None}
-        status = "unavailable" if broken else "degraded" if worse else "ok"
-        answer: dict[str, Any] = {"status": status, "faults": broken | worse}
-        return JSONResponse(answer, status_code=503 if broken else 200)
+        """Database, loops, duties and queue work; GitHub's state and stuck work are told and do not count."""
+        status, body = await look.answer()
+        return JSONResponse(body, status_code=status)
 
     return routes

@@ -339,8 +339,9 @@ async def test_work_that_is_called_off(
     ("waited", "told", "again"),
     [
         (timedelta(0), None, 5.0),
-        (timedelta(minutes=14, seconds=59), None, 5.0),
-        (timedelta(minutes=1), 2.0, 5.0),
+        (timedelta(seconds=20), None, 20.0),
+        (timedelta(minutes=14, seconds=59), None, 60.0),
+        (timedelta(minutes=1), 2.0, 60.0),
         (timedelta(minutes=1), 300.0, 300.0),
         (timedelta(minutes=15), 300.0, None),
     ],
@@ -348,7 +349,7 @@ async def test_work_that_is_called_off(
 async def test_a_start_that_github_does_not_answer(
     store: Store, waited: timedelta, told: float | None, again: float | None
 ) -> None:
-    """Tried again soon, or when GitHub says; 15 minutes after the first try it fails, and is told."""
+    """Tried again soon, then seldomer, or when GitHub says; 15 minutes after the first try it fails, and is told."""
     case = await open_case(store)
     now = NOW + waited
     error = Transient("GET /permission: 502", told)

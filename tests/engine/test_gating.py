@@ -10,7 +10,7 @@ import pytest
 
 from bot.engine import commit
 from bot.engine.commit import Begun, Performed, Terms
-from bot.engine.gating import PATIENCE
+from bot.engine.graph import PATIENCE
 from bot.model.outcome import Done, Faulted
 from bot.model.state import AttemptState, GateState
 from bot.store import Session, Store, gates, leases, runs

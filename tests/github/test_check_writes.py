@@ -107,4 +107,5 @@ async def test_made_and_not_all_said(tmp_path: Path) -> None:
     made.world.faults.limited(60, "PATCH", ".*/check-runs/.*")
     with pytest.raises(Unsure, match="the check's annotations"):
         await client.create_check_run(pull.head_sha, "bot", neutral(60), external_id="1")
-    assert [one.annotations for one in await client.own_check_runs(pull.head_sha, "bot")] == [50]
+    found = await client_of(made).own_check_runs(pull.head_sha, "bot")
+    assert [one.annotations for one in found] == [50]

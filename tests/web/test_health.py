@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from bot.web import health
-from bot.web.health import Check
+from bot.web.health import MENDS, Check, Look
 
 
 def says(fault: str | None) -> Check:
@@ -41,7 +43,9 @@ async def test_ready(database: str | None, github: str | None, code: int, status
     """Vital parts decide the code; every fault is told, an empty one too."""
     answer = await ask("/readyz", {"queue": says(None), "database": says(database)}, {"github": says(github)})
     faults = {name: fault for name, fault in (("database", database), ("github", github)) if fault is not None}
-    assert (answer.status_code, answer.json()) == (code, {"status": status, "faults": faults})
+    told = answer.json()
+    assert (answer.status_code, told["status"], told["faults"]) == (code, status, faults)
+    assert told["mends"] == {name: MENDS[name] for name in faults}
 
 
 async def test_alive() -> None:
@@ -52,3 +56,46 @@ async def test_alive() -> None:
 
     answer = await ask("/healthz", {"database": never}, {"github": never})
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+async def test_a_thousand_probes_are_one_look() -> None:
+    """And so are those of the next second, whatever became of who asked first."""
+    looks, gate = [], asyncio.Event()
+
+    async def slow() -> str | None:
+        looks.append(1)
+        await gate.wait()
+        return None
+
+    look = Look({"database": slow}, {})
+    first = asyncio.create_task(look.answer())
+    others = [asyncio.create_task(look.answer()) for _ in range(1_000)]
+    while not looks:
+        await asyncio.sleep(0)
+    first.cancel()
+    gate.set()
+    answers = await asyncio.gather(*others)
+    assert {status for status, _ in answers} == {200}
+    await look.answer()
+    assert looks == [1]
+
+
+async def test_a_part_that_hangs_is_at_fault_in_time() -> None:
+    """The others are told all the same."""
+
+    async def hangs() -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+    status, body = await Look({"database": hangs, "loops": says("stopped")}, {}, limit=0.02).answer()
+    assert (status, body["faults"]) == (503, {"database": "it did not answer within 0.02 s", "loops": "stopped"})
+
+
+async def test_a_part_that_breaks_is_told() -> None:
+    """By its kind, and it decides as its place does."""
+
+    async def breaks() -> str | None:
+        raise RuntimeError("no table")
+
+    status, body = await Look({}, {"stuck": breaks}).answer()
+    assert (status, body["status"], body["faults"]) == (200, "degraded", {"stuck": "RuntimeError: no table"})

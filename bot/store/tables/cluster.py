@@ -39,13 +39,15 @@ class Allowance(SQLModel, table=True):
     """
 
     installation_id: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
-    #: `core`, `graphql`, …: GitHub's `x-ratelimit-resource`
+    #: `core`, `graphql`, …: GitHub's `x-ratelimit-resource`; `secondary` for a limit that holds for all of them
     resource: str = Field(primary_key=True)
     ceiling: int
     remaining: int
     reset_at: datetime | None = moment()
     #: nothing is asked before: a limit was hit
-    blocked_until: datetime | None = moment()
+    blocked_until: datetime | None = moment(index=True)
+    #: secondary limits in a row that named no time
+    strikes: int = 0
     seen_at: datetime = instant()
 
 

@@ -18,7 +18,7 @@ class Delivery(SQLModel, table=True):
 
     __table_args__ = (
         UniqueConstraint("app_id", "guid"),
-        Index("ix_delivery_open", "state", "not_before"),
+        Index("ix_delivery_open", "state", "origin", "not_before"),
         Index("ix_delivery_thread", "repository_id", "number"),
     )
 
@@ -168,6 +168,7 @@ class Dispatch(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("delivery_id", "ordinal"),
         UniqueConstraint("thread_id", "sequence"),
+        Index("ix_dispatch_state", "state"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True)

@@ -20,6 +20,7 @@ class Outbox(SQLModel, table=True):
         Index("ix_outbox_open", "state", "not_before"),
         Index("ix_outbox_next", "state", "priority", "id"),
         Index("ix_outbox_thread", "thread_id", "state"),
+        Index("ix_outbox_posted", "posted_at"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True)

@@ -89,7 +89,7 @@ class Frame(SQLModel, table=True):
 class Attempt(SQLModel, table=True):
     """One execution of a step, recorded before it starts."""
 
-    __table_args__ = (UniqueConstraint("frame_id", "step", "number"),)
+    __table_args__ = (UniqueConstraint("frame_id", "step", "number"), Index("ix_attempt_ended", "ended_at"))
 
     id: str = Field(default_factory=new_id, primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)

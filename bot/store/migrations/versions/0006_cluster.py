@@ -37,9 +37,11 @@ def upgrade() -> None:
         sa.Column("remaining", sa.Integer(), nullable=False),
         sa.Column("reset_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("blocked_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("strikes", sa.Integer(), nullable=False),
         sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("installation_id", "resource"),
     )
+    op.create_index("ix_allowance_blocked_until", "allowance", ["blocked_until"])
     op.create_table(
         "landmark",
         sa.Column("name", sa.String(), nullable=False),
@@ -59,3 +61,9 @@ def upgrade() -> None:
         # a run is held as long as its process lives
         table.drop_column("lease_until")
     op.create_index("ix_run_purge", "run", ["purged_at", "ended_at"])
+    # what the metrics and traces read
+    op.create_index("ix_attempt_ended", "attempt", ["ended_at"])
+    op.create_index("ix_outbox_posted", "outbox", ["posted_at"])
+    op.drop_index("ix_delivery_open", "delivery")
+    op.create_index("ix_delivery_open", "delivery", ["state", "origin", "not_before"])
+    op.create_index("ix_dispatch_state", "dispatch", ["state"])
