@@ -122,31 +122,47 @@ class _Door:
         if not _GUID.fullmatch(guid) or not _EVENT.fullmatch(event):
             return 400, _refusal("X-GitHub-Delivery or X-GitHub-Event is missing or malformed")
         try:
-            text = json_body.unwrap(raw, headers.get(b"content-type", b""))
-            payload = json_body.parse(text)
+            delivery = self._understood(raw, raw_headers, headers, guid, event)
         except json_body.Unreadable as error:
             return 400, _refusal(str(error))
-        action = payload.get("action", "")  # a push has none
-        if not isinstance(action, str) or action not in self._handled.get(event, ()):
+        if delivery is None:
             return 202, _status(guid, "ignored")
-        about, repository = subject(payload), repository_id(payload)
-        if about is not None and about[0] in INSTALLATION_EVENTS:
-            repository = 0  # it is about an account, or about several
-        if about is None or about[0] != event or repository is None:
-            # the header is not signed: a body under a header that does not fit it means nothing
-            return 202, _status(guid, "ignored")
-        kept = {
-            name.decode("latin-1"): value.decode("latin-1")
-            for name, value in raw_headers
-            if name.startswith(b"x-github-")
-        }
-        delivery = NewDelivery(self._app_id, guid, event, action, content_key(payload), repository, text, kept)
         try:
             status = await self._inbox.take(delivery)
         except Exception:  # noqa: BLE001  # whatever the store died of, nothing was accepted, and the sender must know
             self._log.exception("delivery could not be stored", delivery=guid)
             return 503, _refusal("the delivery could not be stored")
         return 202, _status(guid, status)
+
+    def _understood(
+        self,
+        raw: bytes,
+        raw_headers: Sequence[tuple[bytes, bytes]],
+        headers: Mapping[bytes, bytes],
+        guid: str,
+        event: str,
+    ) -> NewDelivery | None:
+        """What is kept of a signed body, None if nothing. Raises `Unreadable`.
+
+        The parsed payload, which may take many times the room of its text, is gone when this returns.
+        """
+        text = json_body.unwrap(raw, headers.get(b"content-type", b""))
+        payload = json_body.parse(text)
+        action = payload.get("action", "")  # a push has none
+        if not isinstance(action, str) or action not in self._handled.get(event, ()):
+            return None
+        about, repository = subject(payload), repository_id(payload)
+        if about is not None and about[0] in INSTALLATION_EVENTS:
+            repository = 0  # it is about an account, or about several
+        if about is None or about[0] != event or repository is None:
+            # the header is not signed: a body under a header that does not fit it means nothing
+            return None
+        kept = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in raw_headers
+            if name.startswith(b"x-github-")
+        }
+        return NewDelivery(self._app_id, guid, event, action, content_key(payload), repository, text, kept)
 
 
 def _count(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> int:
