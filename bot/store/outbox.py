@@ -14,6 +14,7 @@ from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store import posts
 from bot.store.database import ring
+from bot.store.due import LONGEST
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -149,7 +150,7 @@ def claim(
     order it was asked for, and so is what an agent of one run wants of one kind. Nothing that goes to GitHub is taken
     of installations that are `silent`, and no `CONTENT` where there is to be `no_content`.
     """
-    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content)}
+    bounds = {"now": now, "longest": now + LONGEST, "silent": list(silent), "no_content": list(no_content)}
     row = session.exec(turn(), params=bounds).first()
     if row is None:
         return None
