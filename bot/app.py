@@ -17,7 +17,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
-import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
@@ -54,7 +53,7 @@ from bot.web import gates, health, metrics
 from bot.web.access import Access
 from bot.web.metrics import Metrics, Own
 from bot.web.readiness import Readiness
-from bot.web.server import Server
+from bot.web.server import Server, configured
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
@@ -336,7 +335,11 @@ def serve(
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
-    server = Server(_config(at), at.told) if at is not None else None
+    server = (
+        Server(configured(FastAPI(title="Threadsmith", version=__version__), at.host, at.port), at.told)
+        if at is not None
+        else None
+    )
 
     async def until_stopped() -> None:
         stopped = asyncio.Event()
@@ -359,22 +362,6 @@ def serve(
     loop_factory = server.config.get_loop_factory() if server is not None else None
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(until_stopped())
-
-
-def _config(at: Listening) -> uvicorn.Config:
-    return uvicorn.Config(
-        FastAPI(title="Threadsmith", version=__version__),
-        host=at.host,
-        port=at.port,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        # deliveries that are not answered by then are GitHub's to send again; ours to look for in its log
-        timeout_graceful_shutdown=2,
-        # a forwarding header is believed from nobody: signatures, not addresses, decide here
-        proxy_headers=False,
-        server_header=False,
-    )
 
 
 def _app_of(server: Server) -> FastAPI:

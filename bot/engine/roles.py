@@ -27,7 +27,7 @@ class Roles:
         key = (client.repository.id, account.id)
         now = self._clock.now()
         known = self._known.get(key)
-        if known is not None and now - known[0] < KEPT:
+        if known is not None and timedelta(0) <= now - known[0] < KEPT:  # the clock may have been set back
             return known[1]
         try:
             role = Role.NONE if account.is_bot else await client.permission(account.login, account.id)

@@ -138,7 +138,7 @@ class GitHub:
         key = (owner.casefold(), repo.casefold())
         now = self._clock.now()
         known = self._named.get(key)
-        if known is None or known[2] < now:
+        if known is None or not now <= known[2] <= now + _NAMED_FOR:  # the clock may have been set back
             installation_id = await self.installation(owner, repo)
             found = await self._tokens.repository(installation_id, repo)
             if (found.owner.login.casefold(), found.name.casefold()) != key:

@@ -50,7 +50,7 @@ class Installations:
     async def one(self, installation_id: int) -> Installation:
         """What an installation may do and hears of; asked for again after five minutes, or once it was forgotten."""
         now, known = self._clock.now(), self._known.get(installation_id)
-        if known is None or known[1] <= now:
+        if known is None or not now < known[1] <= now + _KNOWN_FOR:  # the clock may have been set back
             response = await self._as_app(f"/app/installations/{installation_id}", {})
             known = (read(response, _installation), now + _KNOWN_FOR)
             self._known.put(installation_id, known)

@@ -88,6 +88,8 @@ class Sender:
         self._finding = asyncio.Lock()
         #: until when the pace lets nothing (False) or nothing new (True) of an installation go
         self._paced: dict[tuple[int, bool], datetime] = {}
+        #: when that was last looked at: where the clock was set back since, it is asked for again
+        self._paced_at = clock.now()
 
     async def recover(self) -> None:
         """What dead processes were sending has to be looked for."""
@@ -209,7 +211,8 @@ class Sender:
     def _claim(self, session: Session) -> Saying | None:
         """The next row that the pace lets go. Of what it does not, the rows stay as they are, however many."""
         now = self._clock.now()
-        self._paced = {key: until for key, until in self._paced.items() if until > now}
+        gone_back, self._paced_at = now < self._paced_at, now
+        self._paced = {key: until for key, until in self._paced.items() if until > now and not gone_back}
         while True:
             silent = [installation for installation, new in self._paced if not new]
             no_content = [installation for installation, new in self._paced if new]

@@ -15,6 +15,7 @@ from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
 from bot.store.database import ring
+from bot.store.due import due as due_at
 from bot.store.tables import Delivery, Dispatch
 
 #: the webhook event whose bodies hold the text of a comment, by what sort of comment it is
@@ -67,7 +68,7 @@ def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collec
         select(Delivery.id)
         .where(
             Delivery.state == DeliveryState.NEW,
-            or_(col(Delivery.not_before).is_(None), col(Delivery.not_before) <= now),
+            due_at(col(Delivery.not_before), now),
         )
         .order_by(col(Delivery.id))
     )

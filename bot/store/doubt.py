@@ -10,6 +10,7 @@ from sqlmodel import Session, col, or_, select
 from bot.model.state import OutboxState, follow
 from bot.store import posts, processes
 from bot.store.database import ring
+from bot.store.due import due
 from bot.store.outbox import Saying
 from bot.store.tables import Outbox, Thread
 
@@ -28,7 +29,7 @@ def due_unsure(session: Session, now: datetime) -> list[Saying]:
     found = session.exec(
         select(Outbox, Thread)
         .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(Outbox.state == OutboxState.UNSURE, col(Outbox.not_before) <= now)
+        .where(Outbox.state == OutboxState.UNSURE, due(col(Outbox.not_before), now))
         .order_by(col(Outbox.id))
     ).all()
     return [Saying(row, thread) for row, thread in found]

@@ -12,7 +12,7 @@ def make_folder(path: Path) -> None:
     A file that was synced is lost all the same where the name of a folder above it was not: SQLite syncs the folder of
     its files, and nobody the folders above that. Source: fsync(2), *Calling fsync() does not necessarily ensure …*
     """
-    if path.is_dir():
+    if path.exists():
         return
     make_folder(path.parent)
     path.mkdir(exist_ok=True)

@@ -26,7 +26,7 @@ def open_store(url: str) -> Store:
 
 
 def look_at_postgres(url: str) -> str:
-    """What server a PostgreSQL URL leads to, in words; nothing is made there. Raises `OperatorError` as opening does."""
+    """What server a PostgreSQL URL leads to, in words; nothing is made there. Raises `OperatorError` as opening."""
     from bot.store.postgres import Postgres
 
     backend = Postgres(f"postgresql://{url.partition('://')[2]}", make=False)

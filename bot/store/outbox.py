@@ -14,6 +14,7 @@ from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store import posts
 from bot.store.database import ring
+from bot.store.due import LONGEST
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -151,7 +152,9 @@ def claim(
     of installations that are `silent`, and no `CONTENT` where there is to be `no_content`; nothing at all of it while
     GitHub is `away`.
     """
-    bounds = {"now": now, "silent": list(silent), "no_content": list(no_content), "away": away}
+    bounds = {
+        "now": now, "longest": now + LONGEST, "silent": list(silent), "no_content": list(no_content), "away": away,
+    }  # fmt: skip
     row = session.exec(turn(), params=bounds).first()
     if row is None:
         return None

@@ -14,6 +14,7 @@ from sqlmodel import Session, SQLModel, and_, col, exists, func, not_, or_, sele
 from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
+from bot.store.due import due
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 R = TypeVar("R", bound=SQLModel)
@@ -77,7 +78,7 @@ def claim(session: Session, owner: str, now: datetime) -> str | None:
         select(Run)
         .where(
             Run.state == RunState.QUEUED,
-            or_(col(Run.not_before).is_(None), col(Run.not_before) <= now),
+            due(col(Run.not_before), now),
             not_(exists(select(other.id).where(holds))),
         )
         .order_by(col(Run.queued_at), col(Run.id))

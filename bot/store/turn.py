@@ -11,6 +11,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import OutboxState
 from bot.store.columns import UtcDateTime
+from bot.store.due import due
 from bot.store.posts import OPEN
 from bot.store.tables import Outbox, Run, Thread
 
@@ -27,7 +28,8 @@ def creates() -> ColumnElement[bool]:
 
 @cache
 def turn() -> SelectOfScalar[Outbox]:
-    """What may be sent next, as a query with the parameters `now`, `silent`, `no_content`, `away`; see `outbox.claim`.
+    """What may be sent next, as a query with the parameters `now`, `longest`, `silent`, `no_content` and `away`; see
+    `outbox.claim`.
 
     Made once: building it takes ten times as long as asking it.
     """
@@ -64,14 +66,14 @@ def turn() -> SelectOfScalar[Outbox]:
         col(Run.ended_at).is_(None),
         col(Run.sequence) < col(Outbox.sequence),
     )
-    now = bindparam("now", type_=UtcDateTime())
+    now, longest = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
     silent, no_content = (bindparam(name, type_=BigInteger(), expanding=True) for name in ("silent", "no_content"))
     away = bindparam("away", type_=Boolean())
     conditions = (
         or_(col(Outbox.action).in_(ELSEWHERE), and_(not_(away), col(Thread.installation_id).not_in(silent))),
         or_(not_(creates()), col(Thread.installation_id).not_in(no_content)),
         Outbox.state == OutboxState.PENDING,
-        or_(col(Outbox.not_before).is_(None), col(Outbox.not_before) <= now),
+        due(col(Outbox.not_before), now, longest),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
         or_(
             Outbox.purpose != "action",

@@ -5,18 +5,76 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from bot.errors import OperatorError
+from bot.model.clock import monotonic
+
+#: seconds that a connection may take for the headers of a request; a proxy in front of it has them in a moment
+PATIENCE = 10.0
+#: connections at once; each may hold as much of a body as arrives in one piece, 256 KiB
+CONNECTIONS = 256
+
+
+def configured(app: FastAPI, host: str, port: int) -> uvicorn.Config:
+    """How the product is served."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        # deliveries that are not answered by then are GitHub's to send again; ours to look for in its log
+        timeout_graceful_shutdown=2,
+        # a forwarding header is believed from nobody: signatures, not addresses, decide here
+        proxy_headers=False,
+        server_header=False,
+    )
 
 
 class Server(uvicorn.Server):
-    """Says when it listens, and leaves signals to `serve`: uvicorn sends them again before the bot has ended."""
+    """Says when it listens, and leaves signals to `serve`: uvicorn sends them again before the bot has ended.
 
-    def __init__(self, config: uvicorn.Config, listens: Callable[[int], None]) -> None:
+    A connection without a request under way (its headers do not end, or it still sends a body that was refused) is
+    closed after `patience` seconds, and sooner, the oldest first, where there are more than `most`: uvicorn has a time
+    limit for the pause between two requests only.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listens: Callable[[int], None],
+        *,
+        patience: float = PATIENCE,
+        most: int = CONNECTIONS,
+    ) -> None:
         super().__init__(config)
         self._listens = listens
+        self._patience, self._most = patience, most
+        #: what asks nothing, with its last request and since when
+        self._idle: dict[Any, tuple[object, float]] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        self._sweep()
+        return await super().on_tick(counter)
+
+    def _sweep(self) -> None:
+        now, idle = monotonic(), {}
+        one: Any
+        for one in self.server_state.connections:
+            last = one.cycle
+            if last is None or last.response_complete:
+                known = self._idle.get(one)
+                idle[one] = known if known is not None and known[0] is last else (last, now)
+        self._idle = idle
+        over = len(self.server_state.connections) - self._most
+        for place, (one, (_, since)) in enumerate(sorted(idle.items(), key=lambda item: item[1][1])):
+            if place < over or now - since > self._patience:
+                one.transport.abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

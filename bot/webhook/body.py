@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
+
+from bot.model.clock import monotonic
 
 #: GitHub's cap for a payload: https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap
 LIMIT = 25 * 1024 * 1024
@@ -19,6 +22,8 @@ SMALL = 1024 * 1024
 #: bytes that large bodies may hold together while they arrive and are looked at, and that small ones may
 LARGE_SHARE = 64 * 1024 * 1024
 SMALL_SHARE = 32 * 1024 * 1024
+#: seconds after which a body that still arrives gives way to others, where there is no room
+GRACE = 3.0
 
 
 class Busy(Exception):
@@ -26,39 +31,92 @@ class Busy(Exception):
 
 
 class Budget:
-    """The memory of all bodies under way: whoever holds many large ones open keeps out no small one."""
+    """The memory of all bodies under way: whoever holds many large ones open keeps out no small one.
 
-    def __init__(self, large: int = LARGE_SHARE, small: int = SMALL_SHARE) -> None:
+    Where it is used up, the bodies that have been arriving longest give way to new ones: GitHub's come in a moment, and
+    who sends a little and then waits must not keep them out. `grace` is how many seconds each has before that.
+    """
+
+    def __init__(self, large: int = LARGE_SHARE, small: int = SMALL_SHARE, grace: float = GRACE) -> None:
         self.free = {True: large, False: small}
+        self._grace = grace
+        self._arriving: dict[Held, None] = {}
 
     def hold(self) -> Held:
         """What one body holds, nothing yet. Leaving it as a context gives everything back."""
         return Held(self)
+
+    def arrives(self, held: Held) -> None:
+        """From now on it may have to give way."""
+        self._arriving[held] = None
+
+    def arrived(self, held: Held) -> None:
+        """It is whole, or gone."""
+        self._arriving.pop(held, None)
+
+    def make_room(self, size: int, *, large: bool, but: Held) -> None:
+        """Give up what arrives longest, as far as that helps. In the order in which they began."""
+        before = monotonic() - self._grace
+        for held in tuple(self._arriving):
+            if self.free[large] >= size or held.since > before:
+                return
+            if held.large == large and held is not but:
+                held.give_up()
 
 
 class Held:
     """The bytes of one body. It counts as small until it has more than `SMALL`."""
 
     def __init__(self, budget: Budget) -> None:
-        self._free = budget.free
+        self._budget = budget
         self._size = 0
-        self._large = False
+        self.large = False
+        self.since = monotonic()
+        self._limit: asyncio.Timeout | None = None
+        self._given_up = False
 
     def __enter__(self) -> Held:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._free[self._large] += self._size
-        self._size = 0
+        self._budget.arrived(self)
+        self._give_back()
+
+    @contextmanager
+    def arriving(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """Within, it may be given up: then `limit` ends at once."""
+        self._limit = limit
+        self._budget.arrives(self)
+        try:
+            yield
+        finally:
+            self._limit = None
+            self._budget.arrived(self)
 
     def grow(self, size: int) -> None:
         """The body has `size` bytes now. Raises `Busy`."""
-        self._free[self._large] += self._size
-        self._large, self._size = size > SMALL, 0
-        if self._free[self._large] < size:
+        self._give_back()
+        self.large = size > SMALL
+        free = self._budget.free
+        if free[self.large] < size:
+            self._budget.make_room(size, large=self.large, but=self)
+        if self._given_up or free[self.large] < size:
             raise Busy
-        self._free[self._large] -= size
+        free[self.large] -= size
         self._size = size
+
+    def give_up(self) -> None:
+        """Others need the room: it ends as one that did not arrive in time."""
+        self._budget.arrived(self)
+        self._give_back()
+        self._given_up = True
+        if self._limit is not None:
+            self._limit.reschedule(-1)
+            self._limit = None
+
+    def _give_back(self) -> None:
+        self._budget.free[self.large] += self._size
+        self._size = 0
 
 
 class TooLarge(Exception):
@@ -86,26 +144,27 @@ async def read(
 
     `receive` is ASGI's; `length` is the value of `Content-Length`, which is believed only when it says too much.
     Raises `TooLarge` as soon as the limit is passed (the rest is never read), `Gone` where the body does not end
-    within `timeout` seconds, and `Busy` where `held` cannot grow.
+    within `timeout` seconds or had to give way, and `Busy` where `held` cannot grow.
     """
     if says_too_much(length, limit):
         raise TooLarge
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(timeout):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Gone
-                part = message.get("body", b"")
-                size += len(part)
-                if size > limit:
-                    raise TooLarge
-                if held is not None:
-                    held.grow(size)
-                parts.append(part)
-                if not message.get("more_body", False):
-                    return parts[0] if len(parts) == 1 else b"".join(parts)
+        async with asyncio.timeout(timeout) as until:
+            with held.arriving(until) if held is not None else nullcontext():
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > limit:
+                        raise TooLarge
+                    if held is not None:
+                        held.grow(size)
+                    parts.append(part)
+                    if not message.get("more_body", False):
+                        return parts[0] if len(parts) == 1 else b"".join(parts)
     except TimeoutError:
         raise Gone from None

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
 from bot import log
+from bot.model.delivery import NewDelivery
 from bot.model.event import HANDLED
 from bot.webhook import body as stream
 from bot.webhook import payload as json_body
@@ -121,14 +122,9 @@ class _Door:
         if not _GUID.fullmatch(guid) or not _EVENT.fullmatch(event):
             return 400, _refusal("X-GitHub-Delivery or X-GitHub-Event is missing or malformed")
         try:
-            text = json_body.unwrap(raw, headers.get(b"content-type", b""))
-            payload = json_body.parse(text)
+            delivery = self._understood(raw, raw_headers, headers, guid, event)
         except json_body.Unreadable as error:
             return 400, _refusal(str(error))
-        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
-        delivery = admit(
-            payload, text, guid=guid, event=event, headers=kept, app_id=self._app_id, handled=self._handled
-        )
         if delivery is None:
             return 202, _status(guid, "ignored")
         try:
@@ -137,6 +133,23 @@ class _Door:
             self._log.exception("delivery could not be stored", delivery=guid)
             return 503, _refusal("the delivery could not be stored")
         return 202, _status(guid, status)
+
+    def _understood(
+        self,
+        raw: bytes,
+        raw_headers: Sequence[tuple[bytes, bytes]],
+        headers: Mapping[bytes, bytes],
+        guid: str,
+        event: str,
+    ) -> NewDelivery | None:
+        """What is kept of a signed body, None if nothing. Raises `Unreadable`.
+
+        The parsed payload, which may take many times the room of its text, is gone when this returns.
+        """
+        text = json_body.unwrap(raw, headers.get(b"content-type", b""))
+        payload = json_body.parse(text)
+        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+        return admit(payload, text, guid=guid, event=event, headers=kept, app_id=self._app_id, handled=self._handled)
 
 
 def _count(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> int:

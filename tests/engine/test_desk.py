@@ -267,7 +267,7 @@ async def test_faults_become_outcomes(store: Store, tmp_path: Path, response: An
 async def test_a_full_disk_is_told_as_that(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a folder of the workspace cannot be made, or one of its files not written."""
 
-    def no_room(*_: object) -> None:
+    def no_room(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/secret/place")
 
     async with open_room(store, tmp_path, text('run: "true"')) as room:

@@ -17,6 +17,7 @@ from sqlmodel import select
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.publish.comments import Comments
+from bot.publish.pace import Pace
 from bot.publish.sender import Sender
 from bot.store import Session, Store, doubt, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
@@ -561,6 +562,20 @@ async def test_it_runs_by_itself(world: World) -> None:
     with suppress(asyncio.CancelledError):
         await loop
     assert loop.cancelled()
+
+
+async def test_a_clock_that_is_set_back_holds_nothing_up(world: World) -> None:
+    """What the pace lets wait a second waits that second, not until the clock has come back to where it was."""
+    sender = world.sender(pace=Pace(burst=1, rate=1))
+    for number in range(2):
+        await world.say(f"run/{number}")
+    await sender.sweep()
+    assert len(world.server.comments) == 1
+    world.clock.advance(-300)
+    await sender.sweep()
+    world.clock.advance(1.1)
+    await sender.sweep()
+    assert len(world.server.comments) == 2
 
 
 async def test_a_database_that_refuses_ends_no_sending(world: World) -> None:

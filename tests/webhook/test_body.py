@@ -86,3 +86,66 @@ async def test_bodies_under_way_share_a_budget() -> None:
             await read(Stream(MIB), None, held=second)
         assert len(await read(Stream(MIB, 1), None, held=third)) == MIB
     assert budget.free == {True: 5 * MIB, False: MIB}
+
+
+async def test_who_waits_gives_way_to_who_sends() -> None:
+    """Where there is no room, the body that has been arriving longest ends; one that is whole keeps its room."""
+    budget = Budget(large=0, small=3 * MIB, grace=0)
+    stalled = Stalled(MIB)
+
+    async def waits() -> None:
+        with budget.hold() as held:
+            await read(stalled, None, held=held)
+
+    with budget.hold() as whole:
+        await read(Stream(MIB, 1), None, held=whole)
+        first, second = asyncio.create_task(waits()), asyncio.create_task(waits())
+        await asyncio.wait_for(stalled.twice.wait(), 5)
+        with budget.hold() as good:
+            assert len(await read(Stream(MIB, 1), None, held=good)) == MIB
+            with pytest.raises(Gone):
+                await first
+            assert not second.done()
+            with budget.hold() as better:
+                assert len(await read(Stream(MIB, 1), None, held=better)) == MIB
+                with pytest.raises(Gone):
+                    await second
+                with budget.hold() as late, pytest.raises(Busy):
+                    await read(Stream(MIB, 1), None, held=late)
+    assert budget.free == {True: 0, False: 3 * MIB}
+
+
+async def test_a_body_has_its_time_before_it_gives_way() -> None:
+    """Others wait that long."""
+    budget = Budget(large=0, small=2 * MIB, grace=60)
+    stalled = Stalled(MIB)
+
+    async def waits() -> None:
+        with budget.hold() as held:
+            await read(stalled, None, held=held)
+
+    tasks = [asyncio.create_task(waits()) for _ in range(2)]
+    await asyncio.wait_for(stalled.twice.wait(), 5)
+    with budget.hold() as good, pytest.raises(Busy):
+        await read(Stream(MIB, 1), None, held=good)
+    for task in tasks:
+        task.cancel()
+    assert await asyncio.gather(*tasks, return_exceptions=True) != [None, None]
+    assert budget.free == {True: 0, False: 2 * MIB}
+
+
+class Stalled:
+    """An ASGI `receive` of several requests: each gets one piece, and then nothing."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.given: set[asyncio.Task[Any] | None] = set()
+        self.twice = asyncio.Event()
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        if asyncio.current_task() in self.given:
+            await asyncio.Event().wait()
+        self.given.add(asyncio.current_task())
+        if len(self.given) == 2:
+            asyncio.get_running_loop().call_soon(self.twice.set)
+        return {"type": "http.request", "body": bytes(self.size), "more_body": True}

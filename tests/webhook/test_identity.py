@@ -62,7 +62,7 @@ BEGUN = [
 @pytest.mark.parametrize(("event", "kind", "action"), BEGUN)
 def test_what_begins_once_is_one_request(event: str, kind: str, action: str) -> None:
     """Whether a webhook tells it, the log, or the thread itself later: the same, whatever was edited since."""
-    about = {"id": 7, "body": "x", "updated_at": "2025-11-03"}
+    about: dict[str, Any] = {"id": 7, "body": "x", "updated_at": "2025-11-03"}
     told: dict[str, Any] = {"issue": about, "repository": {"id": 101}, "action": action, kind: about}
     if kind == "pull_request":
         del told["issue"]
