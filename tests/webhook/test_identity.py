@@ -72,7 +72,7 @@ def test_what_begins_once_is_one_request(event: str, kind: str, action: str) -> 
     edited = about | {"body": "y", "title": "z", "updated_at": "2025-11-04"}
     later = {key: edited if value is about else value for key, value in told.items()} | {"sender": {"id": 1}}
     assert content_key(later) == content_key(told)
-    others = [{"action": "edited"}, {"repository": {"id": 102}}, {kind: about | {"id": 9}}]
+    others: list[dict[str, Any]] = [{"action": "edited"}, {"repository": {"id": 102}}, {kind: about | {"id": 9}}]
     assert len({content_key(told), *(content_key(told | other) for other in others)}) == 4
 
 
