@@ -221,6 +221,7 @@ async def open_bot(
             result_max_bytes=settings.result_max_bytes,
             export_env=settings.export_env,
             environ=environ,
+            shared=not alone,
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
