@@ -615,7 +615,8 @@ async def test_a_run_that_stays_fetches_nothing(runs: Runs, origin: Origin) -> N
     assert known.fetched == 1
 
 
-async def test_what_was_all_taken_away_is_not_there_elsewhere(runs: Runs, tmp_path: Path, server: GitServer) -> None:
+async def test_what_was_all_taken_away_is_not_there_elsewhere(
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer) -> None:
     """Nothing is a state too; and nothing new is not kept again."""
     known, there = Rows(), Runs(tmp_path / "there", server)
     await known.step(runs, write={"out": "1"})
@@ -629,7 +630,7 @@ async def test_what_was_all_taken_away_is_not_there_elsewhere(runs: Runs, tmp_pa
 
 
 async def test_more_than_is_carried_is_told_where_it_is_missed(
-    runs: Runs, tmp_path: Path, server: GitServer, monkeypatch: pytest.MonkeyPatch
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run goes on where the files are; elsewhere it ends rather than go on without them."""
     monkeypatch.setattr(luggage, "MOST_BYTES", 3)
