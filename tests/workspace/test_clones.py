@@ -616,7 +616,8 @@ async def test_a_run_that_stays_fetches_nothing(runs: Runs, origin: Origin) -> N
 
 
 async def test_what_was_all_taken_away_is_not_there_elsewhere(
-    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer) -> None:
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer
+) -> None:
     """Nothing is a state too; and nothing new is not kept again."""
     known, there = Rows(), Runs(tmp_path / "there", server)
     await known.step(runs, write={"out": "1"})
