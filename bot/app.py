@@ -423,10 +423,12 @@ def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]
         "database": bot.store_fault,
         "schema": rows.schema,
         "loops": bot.loops_fault,
-        "duties": rows.held,
         "queue": rows.moves,
     }
-    return vital, {"github": github, "limits": rows.limits, "stuck": rows.stands}
+    outside: dict[str, health.Check] = {"github": github, "limits": rows.limits, "stuck": rows.stands}
+    # while nobody works, a receiver goes on taking in: whoever kept deliveries from it would lose them
+    (vital if works else outside)["duties"] = rows.held
+    return vital, outside
 
 
 def _own(bot: Bot) -> Own:
