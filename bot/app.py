@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -67,8 +68,10 @@ STORE_SECONDS = 3.0
 GITHUB_SECONDS = 0.8
 #: seconds between warnings while GitHub does not say who this App is
 GREETING_SECONDS = 30.0
-#: how long a stop waits for each of intake, runs and posts under way: together less than ten seconds
-STOP_SECONDS = 3.0
+#: how long a stop waits for intake, runs and posts under way, all together, and what of it is kept for each next group
+STOP_SECONDS, STOP_RESERVE = 8.0, 1.0
+#: how long a process stays after it was told to stop: what has not ended by then ends as it would by a kill
+GONE_SECONDS = 9.5
 #: what one process at a time does (docs/adr: processes, leases and duties)
 INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
@@ -221,6 +224,7 @@ async def open_bot(
             result_max_bytes=settings.result_max_bytes,
             export_env=settings.export_env,
             environ=environ,
+            shared=not alone,
         )
         workers = Workers(store, queue, Desk(tools), clock, settings.workers)
         ceilings = Ceilings(settings.max_usd_day, settings.max_run_usd)
@@ -266,13 +270,12 @@ async def open_bot(
             stack.callback(exporter.close)
             sends = presence.duty(TRACES)
             loops.append([asyncio.create_task(sends.follow(Traces(sends.store, exporter, clock).run), name="traces")])
-        # the last of these is the first to end: what intake and workers hand back can still be said
+        greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
         for together in loops:
             for loop in together:
                 loop.add_done_callback(_tell)
-            stack.push_async_callback(_stop, together)
-        greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
-        stack.push_async_callback(_stop, [greeting])
+        # the last group is the first to end: what intake and workers hand back can still be said
+        stack.push_async_callback(_stop, [*loops, [greeting]])
         every_loop = tuple(loop for together in loops for loop in together)
         yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
 
@@ -307,10 +310,20 @@ def _tell(loop: asyncio.Task[None]) -> None:
         _log.error("loop_stopped", loop=loop.get_name(), exc_info=loop.exception())
 
 
-async def _stop(loops: Sequence[asyncio.Task[None]]) -> None:
-    for loop in loops:
-        loop.cancel()
-    await asyncio.wait(loops, timeout=STOP_SECONDS)
+async def _stop(groups: Sequence[Sequence[asyncio.Task[None]]]) -> None:
+    """End the groups, the last one first; each may take what time there is but for a reserve of those before it."""
+    deadline = asyncio.get_running_loop().time() + STOP_SECONDS
+    for others, loops in reversed(list(enumerate(groups))):
+        for loop in loops:
+            loop.cancel()
+        left = deadline - asyncio.get_running_loop().time() - others * STOP_RESERVE
+        await asyncio.wait(loops, timeout=max(0.0, left))
+
+
+def _cut_short() -> None:
+    """Rows are right whenever a process ends, and its children end with it."""
+    _log.warning("stop_cut_short", seconds=GONE_SECONDS)
+    os._exit(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +356,12 @@ def serve(
 
     async def until_stopped() -> None:
         stopped = asyncio.Event()
+        last = threading.Timer(GONE_SECONDS, _cut_short)
+        last.daemon = True
 
         def stop(number: int) -> None:
+            if not stopped.is_set():
+                last.start()
             stopped.set()
             if server is not None:
                 server.handle_exit(number, None)
@@ -406,10 +423,12 @@ def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]
         "database": bot.store_fault,
         "schema": rows.schema,
         "loops": bot.loops_fault,
-        "duties": rows.held,
         "queue": rows.moves,
     }
-    return vital, {"github": github, "limits": rows.limits, "stuck": rows.stands}
+    outside: dict[str, health.Check] = {"github": github, "limits": rows.limits, "stuck": rows.stands}
+    # while nobody works, a receiver goes on taking in: whoever kept deliveries from it would lose them
+    (vital if works else outside)["duties"] = rows.held
+    return vital, outside
 
 
 def _own(bot: Bot) -> Own:

@@ -20,8 +20,9 @@ from bot.engine.terms import Begun, Say, Terms
 from bot.errors import Lost, Transient
 from bot.model.outcome import Failed, Outcome
 from bot.model.state import AttemptState, RunState, follow
-from bot.store import Session, runs, snapshots
+from bot.store import Session, clones, runs, snapshots
 from bot.store.tables import Attempt, Run
+from bot.workspace import Left
 from bot.workspace.staging import StagedFile
 
 __all__ = [
@@ -52,13 +53,15 @@ class Performed:
     """What a step came to, with the bytes of the files that it produces, by id.
 
     `given` are the files that a `uses` step has read for its workflow, which begins when it is recorded; `head` is the
-    commit that an `ask` step has read, which an answer is bound to.
+    commit that an `ask` step has read, which an answer is bound to; `left` what the run's clone holds after it, where
+    that is new and the run may go on elsewhere.
     """
 
     outcome: Outcome
     files: Mapping[str, bytes] = field(default_factory=dict)
     given: tuple[StagedFile, ...] = ()
     head: str | None = None
+    left: Left | None = None
 
 
 def advance(session: Session, run_id: str, terms: Terms, now: datetime, hold: float = inf) -> Advance:
@@ -76,6 +79,8 @@ def record(
     if attempt.state is AttemptState.RUNNING:
         level = advancing.tree().level(attempt)
         advancing.settle(level, attempt, performed.outcome, performed.files, performed.given, performed.head)
+        if performed.left is not None:
+            clones.leave(session, attempt.run_id, performed.left.mark, performed.left.data, now)
         session.flush()
     return advancing.go(hold)
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from bot import log
@@ -42,7 +43,7 @@ from bot.workflows.base_step import WorkingStep
 from bot.workflows.request import request_budget
 from bot.workflows.resources import secret_scope
 from bot.workflows.step import AskStep, UsesStep
-from bot.workspace import Reach
+from bot.workspace import Left, Reach
 from bot.workspace.reaching import Reaching
 from bot.workspace.secrets import withheld
 
@@ -88,6 +89,7 @@ class Desk:
         return await self._admission.ask(rows, self._configuration(rows), self._client(rows))
 
     async def give(self, rows: RunRows, terms: Terms) -> End | None:
+        self._t.workspaces.arrive(rows.run.id)
         return await self._giving.begin(rows, terms, self._client(rows))
 
     def say(self, session: Session, rows: RunRows, end: End) -> None:
@@ -145,6 +147,20 @@ class Desk:
         return await self._t.store.read(lambda session: runs.ended(session, run_id))
 
     async def perform(self, begun: Begun, terms: Terms) -> Performed:
+        performed = await self._performed(begun, terms)
+        return performed if not self._t.shared else replace(performed, left=await self._left(begun))
+
+    async def _left(self, begun: Begun) -> Left | None:
+        """What the run's clone holds beside its commit, for whoever goes on with the run."""
+        if begun.step.workspace == "none":
+            return None
+        try:
+            return await self._t.workspaces.left(begun.rows.run.id)
+        except OSError as error:  # it is looked at again after the next step
+            _log.warning("clone_not_kept", run=begun.rows.run.id, reason=str(error))
+            return None
+
+    async def _performed(self, begun: Begun, terms: Terms) -> Performed:
         run_ends = False
         seconds = begun.step.timeout if begun.seconds is None else min(begun.step.timeout, begun.seconds)
         key = "`timeout`"

@@ -8,7 +8,7 @@ from datetime import datetime
 from bot.engine.graph import End
 from bot.engine.terms import Say
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
-from bot.store import Session
+from bot.store import Session, clones
 from bot.store.database import ring
 from bot.store.runs import RunRows
 from bot.store.tables import Dispatch, Gate
@@ -21,6 +21,7 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     run.reason, run.ended_at = end.reason, now
     run.lease_owner = None
     withdraw(session, rows, now)
+    clones.forget(session, run.id)
     dispatch = session.get_one(Dispatch, run.dispatch_id)
     if dispatch.state is DispatchState.QUEUED:
         dispatch.state = follow(dispatch.state, DispatchState.STARTED)

@@ -11,11 +11,11 @@ from bot.model.clock import Clock
 from bot.model.thread import Account, Comment, Repository
 from bot.publish import Marker, Speaker
 from bot.runners import Runners
-from bot.store import Store
+from bot.store import Session, Store, clones, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Thread
 from bot.workflows import Memo
-from bot.workspace import Reach, Sandbox, Secrets, Workspace, WorkspaceMode, Workspaces
+from bot.workspace import Kept, Reach, Sandbox, Secrets, Workspace, WorkspaceMode, Workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Tools:
     result_max_bytes: int
     export_env: Collection[str]
     environ: Mapping[str, str]
+    #: whether processes on other machines may go on with a run: then what its steps leave in a clone is kept in rows
+    shared: bool = False
 
 
 def repository_of(thread: Thread) -> Repository:
@@ -60,7 +62,10 @@ def repository_of(thread: Thread) -> Repository:
 async def workspace_of(
     tools: Tools, rows: RunRows, client: RepositoryClient, mode: WorkspaceMode
 ) -> AsyncIterator[Workspace]:
-    """A folder for work of a run, at the head of its pull request or on the default branch; see `Workspaces.open`."""
+    """A folder for work of a run, at the head of its pull request or on the default branch; see `Workspaces.open`.
+
+    Where the run may go on elsewhere, its commit is noted, and one that comes from elsewhere has its files again.
+    """
     url = (await client.clone_access()).url if mode != "none" else ""
 
     async def token() -> str:
@@ -68,7 +73,26 @@ async def workspace_of(
 
     thread = rows.thread
     ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch
+    run_id, repository_id = rows.run.id, thread.repository_id
+    shared = tools.shared and mode != "none"
+    kept = await tools.store.read(lambda session: _kept(session, tools.store, run_id)) if shared else None
     async with tools.workspaces.open(
-        mode, run_id=rows.run.id, repository_id=thread.repository_id, clone_url=url, token=token, ref=ref
+        mode, run_id=run_id, repository_id=repository_id, clone_url=url, token=token, ref=ref, kept=kept
     ) as workspace:
+        commit = workspace.commit
+        if shared and kept is None and commit is not None:
+            noted = commit
+            await tools.store.write(lambda session: clones.begin(session, run_id, repository_id, ref, noted))
         yield workspace
+
+
+def _kept(session: Session, store: Store, run_id: str) -> Kept | None:
+    row = clones.find(session, run_id)
+    if row is None:
+        return None
+    digest = row.blob
+
+    async def fetch() -> bytes:
+        return await store.read(lambda again: snapshots.get_blob(again, digest or ""))
+
+    return Kept(row.commit, row.mark, fetch if digest is not None else None)

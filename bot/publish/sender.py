@@ -48,7 +48,7 @@ DEAD_EVERY = 2.5
 #: a row that was claimed so many seconds ago and has not been sent may be somebody else's by now: this one is asked
 STALE = 2.0
 #: seconds that calls under way get to end when sending stops
-FINISH = 4.0
+FINISH = 3.0
 
 
 class Sender:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, and_, col, func, or_, select
 
 from bot.model.state import AttemptState, DispatchState, OutboxState, RunState, follow
-from bot.store import gates
+from bot.store import clones, gates
 from bot.store.database import ring
 from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
@@ -215,6 +215,7 @@ def cancel(session: Session, run: Run, by: str, now: datetime, *, told: bool = F
             attempt.ended_at = now
             session.add(attempt)
     gates.cancel(session, run.id)
+    clones.forget(session, run.id)
     session.add_all([run, dispatch])
     ring(session, "queue")
     return True

@@ -1,5 +1,6 @@
 """Clones, process trees, isolation, and the environment that a child may see."""
 
+from bot.workspace.clone import Kept, Left
 from bot.workspace.clones import Workspace, WorkspaceMode, Workspaces
 from bot.workspace.environment import allowed_env
 from bot.workspace.git import Git
@@ -15,6 +16,8 @@ __all__ = [
     "Completed",
     "Git",
     "Interpreter",
+    "Kept",
+    "Left",
     "Live",
     "Reach",
     "Sandbox",

@@ -35,8 +35,8 @@ def read_file(workspace: Path, path: str, limit: int) -> Capture:
         os.close(file)
 
 
-def write_file(workspace: Path, path: str, content: bytes, *, force: bool = False) -> None:
-    """Put a file at `path`, mode 0600, in folders of mode 0700, in place of what was there.
+def write_file(workspace: Path, path: str, content: bytes, *, force: bool = False, mode: int = 0o600) -> None:
+    """Put a file at `path`, with that mode, in folders of mode 0700, in place of what was there.
 
     Raises Unreadable where a folder on the way is a symbolic link or no folder, or a folder is where the file belongs;
     with `force` the link or file goes, and the folder is put aside.
@@ -48,12 +48,29 @@ def write_file(workspace: Path, path: str, content: bytes, *, force: bool = Fals
         file = os.open(new, flags, 0o600, dir_fd=folder)
         with os.fdopen(file, "wb") as out:
             out.write(content)
+            os.fchmod(file, mode)
         try:
             # a link or a file in its place is replaced, never followed
             _rename(new, name, folder, force)
         except OSError as error:
             os.unlink(new, dir_fd=folder)
             raise Unreadable(f"`{path}` cannot be written: {os.strerror(error.errno or 0)}") from None
+    finally:
+        os.close(folder)
+
+
+def make_folder(workspace: Path, path: str) -> None:
+    """Make a folder, mode 0700, unless there is one. Raises Unreadable as `write_file` does."""
+    folder, _ = _folder(workspace, f"{path}/x", make=True)
+    os.close(folder)
+
+
+def make_link(workspace: Path, path: str, target: str) -> None:
+    """Make a symbolic link, whatever it leads to, unless something is there. Raises Unreadable as `write_file` does."""
+    folder, name = _folder(workspace, path, make=True)
+    try:
+        with suppress(FileExistsError):
+            os.symlink(target, name, dir_fd=folder)
     finally:
         os.close(folder)
 

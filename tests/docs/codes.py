@@ -139,6 +139,7 @@ FAILURES: Mapping[str, str] = {
     "export_missing": "the workflow ended without what its `export` names",
     "export_stale": "the work behind the export was sent back and not done again",
     "failed": "GitHub or git refused in a way that has no code of its own",
+    "files_lost": "what earlier steps left in the clone lay on a machine that is gone, and was too much to be kept",
     "gate_answer": "an answer that the gate does not take",
     "gate_void": "what people answered was void three times: the head moved, or the question's text was changed",
     "gate_timed_out": "nobody answered the gate in time, and it has no `on_timeout`",

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from time import time
 
 import pytest
+from sqlmodel import update
+from ulid import ULID
 
+from bot.model import ident
 from bot.model.clock import SystemClock
+from bot.model.ident import new_id
 from bot.model.state import RunState
-from bot.queue import RunQueue
-from bot.store import Session, Store, open_store, runs
+from bot.queue import Presence, RunQueue
+from bot.store import Session, Store, processes, runs
 from bot.store.database import ring
-from bot.store.tables import Run
+from bot.store.tables import Attempt, Process, Run
 from tests import rows
+from tests.databases import on_both
 
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
-    yield opened
-    await opened.close()
+pytestmark = on_both
 
 
 async def test_a_waiting_worker_is_woken_by_a_new_run(store: Store) -> None:
@@ -88,3 +87,79 @@ async def test_runs_that_died_together_start_again_one_at_a_time(store: Store) -
 
     await store.write(end)
     assert await asyncio.wait_for(waiting, 5) != first
+
+
+async def test_two_processes_take_each_suspect_alone(store: Store) -> None:
+    """It is the rows that know them: another process than the one that found them holds one at a time, too."""
+    dead = RunQueue(store, SystemClock())
+    for number in (1, 2, 3):
+        await store.write(lambda s, n=number: rows.run(s, n, guid=f"g{n}"))  # type: ignore[misc]  # mypy cannot infer the lambda's default
+    for _ in range(2):
+        await dead.claim()
+    finder, other = [RunQueue(store, SystemClock(), await joined(store)) for _ in range(2)]
+    assert await finder.recover() == 2
+    one = await asyncio.wait_for(other.claim(), 5)
+    two = await asyncio.wait_for(finder.claim(), 5)
+    assert one != two
+    waiting = [asyncio.ensure_future(queue.claim()) for queue in (finder, other)]
+    done, _ = await asyncio.wait(waiting, timeout=0.2)
+    assert not done
+
+    def end(session: Session) -> None:
+        for run_id in (one, two):
+            run = session.get_one(Run, run_id)
+            run.state = RunState.SUCCEEDED
+            session.add(run)
+        ring(session, "queue")
+
+    await store.write(end)
+    await asyncio.wait(waiting, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    assert sum(each.done() for each in waiting) == 1
+    for each in waiting:
+        each.cancel()
+
+
+async def joined(store: Store) -> Presence:
+    """A process among others."""
+    presence = Presence(store, kind="worker", alone=False)
+    await presence.join()
+    return presence
+
+
+async def test_living_processes_leave_each_other_alone(store: Store) -> None:
+    """Each keeps what it holds, also one that slept until it claimed something."""
+    one, two = [RunQueue(store, SystemClock(), await joined(store)) for _ in range(2)]
+    await store.write(lambda s: rows.run(s, guid="a"))
+    old = timedelta(minutes=1)
+    await store.write(lambda s: s.execute(update(Process).values(beat_at=processes.now(s) - old)))
+    run_id = await one.claim()
+    assert await two.recover() == 0
+    assert await two.lost() == {run_id}
+    assert await one.lost() == set()
+    assert one.owner in await store.read(processes.living)
+
+
+async def test_rows_of_whoever_goes_on_sort_behind_those_of_a_clock_that_is_ahead(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The walk goes on from the newest attempt."""
+    monkeypatch.setattr(ident, "_IDS", ident._Ids())
+    dead = RunQueue(store, SystemClock())
+    await store.write(lambda s: rows.run(s, guid="a"))
+    run_id = await dead.claim()
+    ahead = str(ULID.from_timestamp(time() + 3_600))
+
+    def began(session: Session) -> None:
+        frame = runs.rows(session, run_id).root
+        session.add(
+            Attempt(
+                id=ahead, run_id=run_id, frame_id=frame.id, step="s", kind="run", number=1, started_at=datetime.now(UTC)
+            )
+        )
+
+    await store.write(began)
+    new = RunQueue(store, SystemClock(), await joined(store))
+    assert new_id() < ahead
+    await new.recover()
+    assert await new.claim() == run_id
+    assert new_id() > ahead

@@ -7,7 +7,7 @@ import base64
 import fcntl
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bot.errors import Forbidden, NotFound, OperatorError, Transient, UserError
-from bot.workspace import mirrors
+from bot.workspace import Kept, luggage, mirrors
 from bot.workspace.clones import Workspace, WorkspaceMode, Workspaces
 from bot.workspace.git import Git
 from tests.workspace.conftest import GitServer, Origin
@@ -550,3 +550,93 @@ async def test_a_data_folder_behind_a_link_gives_paths_without_one(runs: Runs, o
     (tmp_path / "linked").symlink_to("real")
     async with Runs(tmp_path / "linked", runs.server).open() as workspace:
         assert workspace.path.is_relative_to(tmp_path / "real")
+
+
+class Rows:
+    """What rows know of a run's clone, as its steps leave it."""
+
+    def __init__(self) -> None:
+        self.kept: Kept | None = None
+        self.fetched = 0
+
+    async def step(self, runs: Runs, *, write: dict[str, str] | None = None, arrive: bool = True) -> dict[str, str]:
+        """One attempt, in a clone that the run comes to or is at; what it saw."""
+        if arrive:
+            runs.workspaces.arrive("r1")
+        async with runs.open(kept=self.kept) as workspace:
+            seen = files(workspace.path)
+            for name, text in (write or {}).items():
+                (workspace.path / name).parent.mkdir(parents=True, exist_ok=True)
+                (workspace.path / name).write_text(text)
+            commit = workspace.commit or ""
+        self.kept = self.kept or Kept(commit)
+        assert self.kept.commit == commit
+        left = await runs.workspaces.left("r1")
+        if left is not None:
+            self.kept = Kept(commit, left.mark, self._fetch(left.data) if left.data is not None else None)
+        return seen
+
+    def _fetch(self, data: bytes) -> Callable[[], Awaitable[bytes]]:
+        async def fetch() -> bytes:
+            self.fetched += 1
+            return data
+
+        return fetch
+
+
+async def test_a_run_goes_on_with_its_files_on_another_machine(
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer
+) -> None:
+    """Their and the commit's, also when it comes back to the first one, which has older files of it."""
+    there, known = Runs(tmp_path / "there", server), Rows()
+    assert await known.step(runs, write={"out/a": "1"}) == CLEAN
+    origin.commit({"README.md": "changed\n"})
+    assert await known.step(there, write={"out/b": "2", "README.md": "by a step\n"}) == {**CLEAN, "out/a": "1"}
+    (there.data / "runs" / "r1" / "workspace" / "out" / "a").unlink()
+    await known.step(there, arrive=False)
+    assert await known.step(runs) == {**CLEAN, "out/b": "2"}
+    assert known.fetched == 2
+
+
+async def test_a_run_that_stays_fetches_nothing(runs: Runs, origin: Origin) -> None:
+    """Over steps, a claim anew, and a restart; what an attempt left that was not recorded is not there again."""
+    known = Rows()
+    await known.step(runs, write={"out": "1"})
+    await known.step(runs, arrive=False)
+    await known.step(runs)
+    runs.restart()
+    assert await known.step(runs) == {**CLEAN, "out": "1"}
+    assert known.fetched == 0
+    before = known.kept
+    await known.step(runs, write={"more": "2"})
+    known.kept = before
+    runs.restart()
+    assert await known.step(runs) == {**CLEAN, "out": "1"}
+    assert known.fetched == 1
+
+
+async def test_what_was_all_taken_away_is_not_there_elsewhere(
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer
+) -> None:
+    """Nothing is a state too; and nothing new is not kept again."""
+    known, there = Rows(), Runs(tmp_path / "there", server)
+    await known.step(runs, write={"out": "1"})
+    assert await runs.workspaces.left("r1") is None
+    (runs.data / "runs" / "r1" / "workspace" / "out").unlink()
+    await known.step(runs)
+    assert known.kept is not None
+    assert known.kept.mark == ""
+    assert await known.step(there) == CLEAN
+    assert await Runs(tmp_path / "nowhere", server).workspaces.left("r1") is None
+
+
+async def test_more_than_is_carried_is_told_where_it_is_missed(
+    runs: Runs, origin: Origin, tmp_path: Path, server: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on where the files are; elsewhere it ends rather than go on without them."""
+    monkeypatch.setattr(luggage, "MOST_BYTES", 3)
+    known = Rows()
+    await known.step(runs, write={"out": "four"})
+    assert await known.step(runs) == {**CLEAN, "out": "four"}
+    with pytest.raises(UserError, match="files_lost"):
+        await known.step(Runs(tmp_path / "there", server))

@@ -7,13 +7,14 @@ from bot.store.tables.cluster import Allowance, Duty, Landmark, Process
 from bot.store.tables.intake import CommentVersion, Delivery, Dispatch, Pin, Schedule, Snapshot, Thread
 from bot.store.tables.outbox import Outbox
 from bot.store.tables.pace import Creation, Meter, Reply
-from bot.store.tables.run import Artifact, Attempt, Blob, Export, Frame, Gate, Run, Spend, Steer, Value
+from bot.store.tables.run import Artifact, Attempt, Blob, Clone, Export, Frame, Gate, Run, Spend, Steer, Value
 
 __all__ = [
     "Allowance",
     "Artifact",
     "Attempt",
     "Blob",
+    "Clone",
     "CommentVersion",
     "Creation",
     "Delivery",

@@ -214,6 +214,22 @@ class Export(SQLModel, table=True):
     state: ArtifactState = state(ArtifactState.CURRENT)
 
 
+class Clone(SQLModel, table=True):
+    """A run's clone, for another machine to go on with: its commit, and what steps left there beside that.
+
+    Only where several machines may work on the run's database.
+    """
+
+    run_id: str = Field(foreign_key="run.id", primary_key=True)
+    repository_id: int = Field(sa_type=BigInteger)
+    ref: str
+    commit: str
+    #: names the state of what was left; empty where nothing was
+    mark: str = ""
+    #: its bytes (blob digest); none where nothing was left, or too much
+    blob: str | None = None
+
+
 class Spend(SQLModel, table=True):
     """What a model call cost, kept when the run's bytes are gone."""
 

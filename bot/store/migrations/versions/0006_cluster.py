@@ -67,3 +67,14 @@ def upgrade() -> None:
     op.drop_index("ix_delivery_open", "delivery")
     op.create_index("ix_delivery_open", "delivery", ["state", "origin", "not_before"])
     op.create_index("ix_dispatch_state", "dispatch", ["state"])
+    op.create_table(
+        "clone",
+        sa.Column("run_id", sa.String(), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("ref", sa.String(), nullable=False),
+        sa.Column("commit", sa.String(), nullable=False),
+        sa.Column("mark", sa.String(), nullable=False),
+        sa.Column("blob", sa.String(), nullable=True),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"]),
+        sa.PrimaryKeyConstraint("run_id"),
+    )

@@ -1,0 +1,51 @@
+"""What is kept of runs' clones, so that a run goes on elsewhere with the same files."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlmodel import Session, col, delete, exists, select
+
+from bot.store import snapshots
+from bot.store.deliveries import insert_or_ignore
+from bot.store.tables import Blob, Clone
+
+
+def find(session: Session, run_id: str) -> Clone | None:
+    """What is known of a run's clone."""
+    return session.get(Clone, run_id)
+
+
+def begin(session: Session, run_id: str, repository_id: int, ref: str, commit: str) -> None:
+    """Note the commit that a run's clone is at. The first one counts: its steps all see the same."""
+    values = {"run_id": run_id, "repository_id": repository_id, "ref": ref, "commit": commit, "mark": "", "blob": None}
+    insert_or_ignore(session, Clone, values)
+
+
+def leave(session: Session, run_id: str, mark: str, data: bytes | None, now: datetime) -> None:
+    """Note what steps have left there by now, in place of what they had left before; None: too much to be kept."""
+    row = session.get(Clone, run_id)
+    if row is None:
+        return
+    before = row.blob
+    row.mark, row.blob = mark, snapshots.put_blob(session, data, now) if data else None
+    session.add(row)
+    session.flush()
+    if before != row.blob:
+        _drop(session, before)
+
+
+def forget(session: Session, run_id: str) -> None:
+    """The run is over: nobody goes on with its clone."""
+    row = session.get(Clone, run_id)
+    if row is not None:
+        session.delete(row)
+        session.flush()
+        _drop(session, row.blob)
+
+
+def _drop(session: Session, digest: str | None) -> None:
+    """Remove bytes that no other clone has. Nothing else is kept in this format, so nothing else refers to them."""
+    if digest is not None:
+        others = exists(select(Clone.run_id).where(Clone.blob == digest))
+        session.execute(delete(Blob).where(col(Blob.digest) == digest, ~others))
