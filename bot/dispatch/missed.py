@@ -12,7 +12,7 @@ from bot import log
 from bot.dispatch.log_reading import KEPT, Admit, LogReading
 from bot.dispatch.parts import Parts
 from bot.dispatch.thread_scan import ThreadScan
-from bot.errors import BotError, Forbidden, NotFound, Transient
+from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.store import landmarks
 
 _log = log.get("missed")
@@ -58,6 +58,8 @@ class Missed:
         while True:
             try:
                 wait = EVERY if await self.look() else AGAIN
+            except Lost:
+                raise  # another process does it now
             except BotError as error:
                 _log.warning("log_not_read", reason=str(error))
                 after = error.retry_after if isinstance(error, Transient) else None

@@ -12,7 +12,7 @@ from sqlmodel import select
 
 from bot.dispatch import Missed, Parts, missed
 from bot.dispatch.log_reading import KEPT
-from bot.errors import Forbidden, Transient
+from bot.errors import Forbidden, Lost, Transient
 from bot.store import landmarks
 from bot.store.tables import Delivery
 from bot.webhook import admit
@@ -226,3 +226,11 @@ async def test_every_ten_minutes(scene: Scene, scans: list[dict[str, Any]]) -> N
         await here.missed.run()
     assert waits == [1800, 60, 60, 600, 600]
     assert await here.guids() == ["g1", "g2"]
+
+
+async def test_who_lost_the_duty_stops(scene: Scene, scans: list[dict[str, Any]]) -> None:
+    """Another process reads on; nothing is waited for."""
+    here = Watched(scene)
+    here.log.faults = [Lost("the duty")]
+    with pytest.raises(Lost):
+        await here.missed.run()

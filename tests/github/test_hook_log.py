@@ -13,7 +13,7 @@ from bot.errors import Forbidden, NotFound, Transient, Unsure
 from bot.github import GitHub
 from tests.contract.openapi import CheckedTransport
 from tests.demo.scene import Scene, key, scene
-from tests.github.fake import FakeGitHub, answer, make_github
+from tests.github.fake import START, FakeClock, FakeGitHub, answer, make_github
 
 LOG = "/app/hook/deliveries"
 
@@ -110,6 +110,14 @@ async def test_odd_answers() -> None:
     assert (found.payload, found.headers, found.answer) == ({"zen": "x"}, {}, '{"a": 1}')
     found = await log.request(1)
     assert (found.payload, found.answer) == (None, "")
+
+
+async def test_the_time_is_githubs() -> None:
+    """Ours may be off: what is read up to is compared with GitHub's own times."""
+    server = FakeGitHub()
+    ours = FakeClock(START + timedelta(minutes=5))
+    server.on("GET", LOG, answer([]))
+    assert (await make_github(server, ours).hook_log.page(None)).at == START
 
 
 async def test_faults() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.errors import Forbidden, NotFound
 from tests.demo.scene import Scene, scene
-from tests.github.fake import FakeGitHub, answer, make_client
+from tests.github.fake import START, FakeGitHub, answer, make_client
 from tests.github.lookalike import client_of
 
 
@@ -68,6 +68,14 @@ async def test_who_edited_a_pull_request(tmp_path: Path) -> None:
     assert (await client.pull_told(pull.issue.number))["head"]["ref"] == "topic"
     with pytest.raises(Forbidden):
         await client.editors(told["node_id"], pull_request=False)
+
+
+async def test_a_server_that_does_not_know_since() -> None:
+    """It sends everything; what is older is left out here."""
+    server = FakeGitHub()
+    rows = [{"id": day, "updated_at": f"2026-03-0{day}T12:00:00Z"} for day in (1, 2, 3)]
+    server.on("GET", "/repos/ana/parser/issues/comments", answer(rows))
+    assert [one["id"] for one in await make_client(server).comments_told(START)] == [2, 3]
 
 
 async def test_edits_that_github_does_not_tell() -> None:
