@@ -16,7 +16,10 @@ from sqlmodel import SQLModel
 
 
 class What(StrEnum):
-    """What a column holds. `DIGEST` names bytes in `blob`; `TEXT` is whatever people, agents or commands wrote."""
+    """What a column holds. `DIGEST` names bytes in `blob`; `TEXT` is whatever people, agents or commands wrote.
+
+    There is no kind for secrets: no row holds one.
+    """
 
     IDENTITY = "identity"
     NAME = "name"
@@ -25,7 +28,6 @@ class What(StrEnum):
     FIGURE = "figure"
     DIGEST = "digest of bytes"
     TEXT = "text"
-    SECRET = "secret"
 
 
 class Goes(StrEnum):
@@ -37,7 +39,9 @@ class Goes(StrEnum):
     BODY = "`BOT_KEEP_DAYS` after it came, and after the end of what it began"
     DELIVERY = "90 days after it came, with its row"
     SAID = "`BOT_KEEP_DAYS` after it was said; the list of a thread's pins when it has none"
-    SEEN = "`BOT_KEEP_DAYS` after it was seen, with its row, if it was replaced since or nothing was asked in its thread"
+    SEEN = (
+        "`BOT_KEEP_DAYS` after it was seen, with its row, if it was replaced since or nothing was asked in its thread"
+    )
     PINNED = "with its pin"
     SHARED = "when no run needs it that has its bytes"
     UNUSED = "within minutes of when nothing refers to it"
@@ -63,7 +67,7 @@ def code(text: Any) -> str:
 
 def code_of(error: Any) -> dict[str, Any]:
     """Of an error its code."""
-    return _only("code")(error or {})
+    return {"code": error["code"]} if error and "code" in error else {}
 
 
 def _only(*names: str) -> Callable[[Any], Any]:
@@ -144,6 +148,7 @@ KEPT: Mapping[str, Mapping[str, Kept]] = {
         "digest": Kept(What.IDENTITY, Goes.UNUSED),
         "data": Kept(What.TEXT, Goes.UNUSED),
         "created_at": Kept(What.TIME, Goes.UNUSED),
+        "round": Kept(What.FIGURE, Goes.UNUSED),
     },
     "commentversion": _rows(
         Goes.SEEN,
@@ -234,9 +239,7 @@ KEPT: Mapping[str, Mapping[str, Kept]] = {
             **_texts(Goes.PINNED, "comment"),
         },
     ),
-    "process": _rows(
-        Goes.DEAD, {**_identity("id"), **_names("host", "kind"), **_times("started_at", "beat_at")}
-    ),
+    "process": _rows(Goes.DEAD, {**_identity("id"), **_names("host", "kind"), **_times("started_at", "beat_at")}),
     "reply": _rows(Goes.HOUR, {**_identity("id", "thread_id", "actor_id"), **_times("at"), **_states("unsaid")}),
     "run": {
         **_identity("id", "dispatch_id", "thread_id", "snapshot_id", "retry_of", "lease_owner"),
@@ -331,8 +334,7 @@ def _empty(name: str, column: str) -> Any:
 def digests() -> dict[str, list[str]]:
     """By table: the columns that name bytes in `blob`."""
     found = {
-        name: [column for column, kept in columns.items() if kept.what is What.DIGEST]
-        for name, columns in KEPT.items()
+        name: [column for column, kept in columns.items() if kept.what is What.DIGEST] for name, columns in KEPT.items()
     }
     # the files that a workflow was given are named by theirs, among the facts of each
     found["frame"] = ["given"]

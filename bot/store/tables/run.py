@@ -240,3 +240,5 @@ class Blob(SQLModel, table=True):
     digest: str = Field(primary_key=True)
     data: bytes = Field(sa_type=LargeBinary)
     created_at: datetime = instant()
+    #: the newest look for unused bytes when it was last kept; see `store.blobs`
+    round: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
