@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, update
 from sqlmodel import Session, and_, col, not_, or_, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import DispatchState, RunState
 from bot.store import posts, threads
@@ -56,8 +56,8 @@ def due(session: Session, before: datetime) -> list[str]:
     )
 
 
-def speaking() -> SelectOfScalar[str | None]:
-    """Runs that have something left to say."""
+def speaking() -> Any:
+    """Runs that have something left to say, as a query of their ids."""
     return select(Outbox.run_id).where(col(Outbox.state).in_(posts.OPEN), col(Outbox.run_id).is_not(None))
 
 
@@ -213,6 +213,6 @@ def words_at_end(session: Session, run_id: str) -> None:
         purge(session, "dispatch", Goes.REQUEST, [dispatch.id])
 
 
-def is_gone(run: Run | None) -> bool:
-    """Whether a run's bytes are gone: there is nothing to show of it, and nothing to take over."""
-    return run is not None and run.purged_at is not None
+def has_words(dispatch: Dispatch) -> bool:
+    """Whether a request still has the words that it was made in: of every cause some are kept, if only none."""
+    return "text" in dispatch.trigger
