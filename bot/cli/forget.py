@@ -11,12 +11,14 @@ import typer
 
 from bot.cli.console import err, out, settings
 from bot.engine.upkeep import Upkeep
-from bot.errors import OperatorError, UserError
+from bot.errors import OperatorError, Transient, UserError
 from bot.model.clock import SystemClock
 from bot.settings import Settings
 from bot.store import Store, forgetting, open_store
 from bot.store.forgetting import Forgotten
 
+#: how often it is tried where another process holds the database
+TRIES = 5
 _STAYS = {
     "repository": "what was spent stays, by numbers; so do digests of deliveries, for 90 days",
     "user": "their number stays; what they wrote on GitHub stays there",
@@ -47,8 +49,7 @@ async def _forget(found: Settings, kind: Literal["repository", "user"], name: st
         _show(what, kept, spent)
         if not yes and not typer.confirm("Forget it?", err=True):
             raise UserError("nothing_done", "nothing was forgotten", "--yes answers the question")
-        await store.write(lambda session: forgetting.ask(session, what))
-        if await Upkeep(store, SystemClock(), found.keep_days).forget(what):
+        if await _done(store, what, found.keep_days):
             out("forgotten")
             return
         left = "runs under way have to end first; what is left goes then"
@@ -56,6 +57,21 @@ async def _forget(found: Settings, kind: Literal["repository", "user"], name: st
         err("  a running `serve` does that by itself; without one, call `forget` again")
     finally:
         await store.close()
+
+
+async def _done(store: Store, what: Forgotten, keep_days: int) -> bool:
+    """Ask for it, and do what can be done now. Where others hold the database it is tried again."""
+    for again in range(TRIES):
+        try:
+            await store.write(lambda session: forgetting.ask(session, what))
+            return await Upkeep(store, SystemClock(), keep_days).forget(what)
+        except Transient as error:
+            if again == TRIES - 1:
+                raise OperatorError(
+                    str(error), "a running `serve` goes on with it; else call `forget` again"
+                ) from error
+            await asyncio.sleep(1)
+    raise AssertionError("the last try returns or raises")
 
 
 async def _meant(store: Store, kind: Literal["repository", "user"], name: str) -> Forgotten:

@@ -18,6 +18,7 @@ from bot.store import Store, deliveries, purging, snapshots, threads
 from bot.store.kept import KEPT, Goes
 from bot.store.sweep import Sweeper
 from bot.store.tables import (
+    Attempt,
     Blob,
     CommentVersion,
     Creation,
@@ -258,7 +259,7 @@ async def test_bytes_that_are_shared_stay_with_whoever_has_them(store: Store) ->
     def work(session: Session) -> None:
         for guid, at in (("a", NOW), ("b", NOW + 20 * DAY)):
             run_id = house.run(session, guid, at=at)
-            attempt = session.exec(select(house.Attempt).where(house.Attempt.run_id == run_id)).one()
+            attempt = session.exec(select(Attempt).where(Attempt.run_id == run_id)).one()
             attempt.streams = {"output": house.blob(session, "the same", at)}
 
     await store.write(work)
