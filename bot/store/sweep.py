@@ -52,31 +52,36 @@ class Sweeper:
         self._store = store
         self._clock = clock
         self._pause = pause
-        self._size = LEAST
+        #: by table: how many rows go into one write
+        self._size: dict[str, int] = {}
         #: seconds that the longest write took, for benchmarks
         self.longest = 0.0
 
     async def sweep(self, one: Sweep) -> int:
         """How many rows it came to. Raises `Transient` where the database refuses; begun again it goes on."""
         done, after = 0, ""
-        self._size = LEAST
         while True:
             page = await self._store.read(_finding(one, after))
             due = list(page.due)
             while due:
-                some, due = due[: self._size], due[self._size :]
+                size = self._size.get(one.name, LEAST)
+                some, due = due[:size], due[size:]
                 count, took = await self._store.write(_acting(one, some))
                 done += count
-                self._learn(took)
+                self._learn(one.name, len(some), took)
                 await self._clock.sleep(self._pause)
             if page.last is None:
                 return done
             after = page.last
 
-    def _learn(self, took: float) -> None:
+    def _learn(self, name: str, count: int, took: float) -> None:
         self.longest = max(self.longest, took)
-        fits = self._size * AIM / max(took, 1e-5)
-        self._size = int(min(MOST, 2 * self._size, max(1, fits)))
+        size = self._size.get(name, LEAST)
+        if took > AIM:
+            size = int(count * AIM / took)
+        elif count == size:
+            size *= 2
+        self._size[name] = max(1, min(MOST, size))
 
 
 def _finding(one: Sweep, after: str) -> Callable[[Session], Page]:

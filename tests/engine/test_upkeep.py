@@ -67,7 +67,7 @@ async def purged(store: Store) -> list[str]:  # noqa: F811
         lambda session: [
             run.id
             for run in session.exec(select(Run).order_by(Run.id))
-            if run.purged_at is not None  # type: ignore[arg-type]  # a column
+            if run.purged_at is not None
         ]
     )
 
