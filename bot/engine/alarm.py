@@ -17,7 +17,7 @@ EVERY = 60.0
 
 
 class Alarm:
-    """Looks for what is stuck. `places` is how many runs all processes work on at once, None where that is not known."""
+    """Looks for what is stuck. `places` is how many runs all processes together work on, None where nobody knows."""
 
     def __init__(self, store: Store, clock: Clock, places: int | None) -> None:
         self._store = store

@@ -121,7 +121,7 @@ _OUTCOME = _only("id", "url", "number", "pr_url", "pushed")
 KEPT: Mapping[str, Mapping[str, Kept]] = {
     "allowance": {
         **_identity("installation_id", "resource"),
-        **_figures("ceiling", "remaining"),
+        **_figures("ceiling", "remaining", "strikes"),
         **_times("reset_at", "blocked_until", "seen_at"),
     },
     "artifact": _rows(
@@ -246,9 +246,9 @@ KEPT: Mapping[str, Mapping[str, Kept]] = {
     "run": {
         **_identity("id", "dispatch_id", "thread_id", "snapshot_id", "retry_of", "lease_owner"),
         **_names("workflow", "cancelled_by"),
-        **_states("state", "front"),
+        **_states("state", "front", "suspect"),
         **_figures("number", "sequence", "waited"),
-        **_times("not_before", "lease_until", "queued_at", "started_at", "waiting_since", "ended_at"),
+        **_times("not_before", "queued_at", "started_at", "waiting_since", "ended_at"),
         **_times("purged_at", "purge_at", "status_at"),
         "reason": Kept(What.TEXT, Goes.RUN, code),
         **_digests(Goes.RUN, "thread_blob"),

@@ -32,7 +32,6 @@ from bot.store.tables import (
 from tests import rows
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.store import house
-from tests.store.conftest import store  # noqa: F401  # the fixture
 from tests.store.house import WORDS
 from tests.store.test_retention import upkeep
 
@@ -45,11 +44,11 @@ ASKED = {
 }  # fmt: skip
 
 
-def keeping(store: Store) -> Upkeep:  # noqa: F811  # the fixture's name
+def keeping(store: Store) -> Upkeep:
     return upkeep(store, NOW + 2 * HOUR)
 
 
-async def delete(store: Store, comment_id: int, *, kind: str = "comment") -> None:  # noqa: F811
+async def delete(store: Store, comment_id: int, *, kind: str = "comment") -> None:
     """The bot is told that a comment was deleted, an hour after it was written."""
     one = house.comment(comment_id)
 
@@ -62,13 +61,9 @@ async def delete(store: Store, comment_id: int, *, kind: str = "comment") -> Non
     await store.write(work)
 
 
-async def purged(store: Store) -> list[str]:  # noqa: F811
+async def purged(store: Store) -> list[str]:
     return await store.read(
-        lambda session: [
-            run.id
-            for run in session.exec(select(Run).order_by(Run.id))
-            if run.purged_at is not None
-        ]
+        lambda session: [run.id for run in session.exec(select(Run).order_by(Run.id)) if run.purged_at is not None]
     )
 
 
@@ -83,7 +78,7 @@ async def purged(store: Store) -> list[str]:  # noqa: F811
     ids=["shown", "not shown", "perhaps by a tool", "asked by it"],
 )
 async def test_a_run_that_saw_a_deleted_comment_loses_its_bytes(
-    store: Store,  # noqa: F811
+    store: Store,
     told: dict[str, Any],
     goes: bool,
 ) -> None:
@@ -97,7 +92,7 @@ async def test_a_run_that_saw_a_deleted_comment_loses_its_bytes(
     assert await store.read(purging.flagged) == ([], False)
 
 
-async def test_a_run_that_came_after_the_deletion_is_left_alone(store: Store) -> None:  # noqa: F811
+async def test_a_run_that_came_after_the_deletion_is_left_alone(store: Store) -> None:
     """It cannot have seen it, though it did not read all of the thread."""
     await store.write(lambda session: house.run(session, "a", at=NOW + 2 * HOUR, complete=False))
     await delete(store, 5)
@@ -105,7 +100,7 @@ async def test_a_run_that_came_after_the_deletion_is_left_alone(store: Store) ->
     assert await purged(store) == []
 
 
-async def test_a_run_under_way_loses_its_bytes_at_its_end(store: Store) -> None:  # noqa: F811
+async def test_a_run_under_way_loses_its_bytes_at_its_end(store: Store) -> None:
     """And the words of the request, if that was what was deleted."""
     run_id = await store.write(lambda session: house.run(session, "a", comment_id=5, state=RunState.WAITING))
     await delete(store, 5)
@@ -122,7 +117,7 @@ async def test_a_run_under_way_loses_its_bytes_at_its_end(store: Store) -> None:
     assert await store.read(house.words_in) == {"delivery.headers", "delivery.reason", "snapshot.files"}
 
 
-async def test_what_the_bot_said_meanwhile_may_quote_it(store: Store) -> None:  # noqa: F811
+async def test_what_the_bot_said_meanwhile_may_quote_it(store: Store) -> None:
     """It goes; what was said before the comment was there stays, and so does the list of pins."""
 
     def work(session: Session) -> None:
@@ -136,7 +131,7 @@ async def test_what_the_bot_said_meanwhile_may_quote_it(store: Store) -> None:  
     assert left == ["", "before", "index"]
 
 
-async def test_a_comment_of_our_own_takes_its_run_along(store: Store) -> None:  # noqa: F811
+async def test_a_comment_of_our_own_takes_its_run_along(store: Store) -> None:
     """Somebody deleted what the run had answered."""
     run_id = await store.write(lambda session: house.run(session, "a"))
     await delete(store, 7000)
@@ -144,7 +139,7 @@ async def test_a_comment_of_our_own_takes_its_run_along(store: Store) -> None:  
     assert await purged(store) == [run_id]
 
 
-async def test_a_deleted_issue_takes_along_every_run(store: Store) -> None:  # noqa: F811
+async def test_a_deleted_issue_takes_along_every_run(store: Store) -> None:
     """Whatever those had seen of it; another thread's stays."""
 
     def work(session: Session) -> Sequence[str]:
@@ -169,7 +164,7 @@ def of(kind: Any, number: int, name: str, at: datetime = NOW + HOUR) -> Forgotte
     return Forgotten(kind, number, name, at)
 
 
-async def test_a_repository_is_forgotten_but_for_what_was_spent(store: Store) -> None:  # noqa: F811
+async def test_a_repository_is_forgotten_but_for_what_was_spent(store: Store) -> None:
     """Every row of it; its deliveries stay bare, so that nothing begins a second time."""
 
     def work(session: Session) -> None:
@@ -190,7 +185,7 @@ async def test_a_repository_is_forgotten_but_for_what_was_spent(store: Store) ->
     assert await keeping(store).forget(of("repository", 501, "acme/widgets"))
 
 
-async def test_runs_under_way_are_called_off_and_go_when_they_have_ended(store: Store) -> None:  # noqa: F811
+async def test_runs_under_way_are_called_off_and_go_when_they_have_ended(store: Store) -> None:
     """Until then a landmark holds what is to be done, and whoever keeps house does it."""
     what = of("repository", 501, "acme/widgets")
 
@@ -219,7 +214,7 @@ async def test_runs_under_way_are_called_off_and_go_when_they_have_ended(store: 
     assert await store.read(lambda session: session.exec(select(Thread)).all()) == []
 
 
-async def test_what_comes_after_it_was_asked_for_is_new(store: Store) -> None:  # noqa: F811
+async def test_what_comes_after_it_was_asked_for_is_new(store: Store) -> None:
     """The App may still be installed."""
 
     def work(session: Session) -> str:
@@ -233,7 +228,7 @@ async def test_what_comes_after_it_was_asked_for_is_new(store: Store) -> None:  
     assert await store.read(house.words_in) <= {"snapshot.files"}
 
 
-async def test_what_is_being_said_is_waited_for(store: Store) -> None:  # noqa: F811
+async def test_what_is_being_said_is_waited_for(store: Store) -> None:
     """What has not left yet is dropped."""
 
     def work(session: Session) -> str:
@@ -256,7 +251,7 @@ async def test_what_is_being_said_is_waited_for(store: Store) -> None:  # noqa: 
 # -- a person ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_person_is_forgotten_and_nobody_else(store: Store) -> None:  # noqa: F811
+async def test_a_person_is_forgotten_and_nobody_else(store: Store) -> None:
     """Requests, comments, words, pins, deliveries that name them, and runs that read them; numbers stay."""
 
     def work(session: Session) -> None:
@@ -295,7 +290,7 @@ async def test_a_person_is_forgotten_and_nobody_else(store: Store) -> None:  # n
     assert await keeping(store).forget(of("user", SAM.id, "sam"))
 
 
-async def test_a_person_is_forgotten_in_what_others_asked_for(store: Store) -> None:  # noqa: F811
+async def test_a_person_is_forgotten_in_what_others_asked_for(store: Store) -> None:
     """A run of ana's read a comment of sam's; the request stays, so that it can be tried again."""
 
     def work(session: Session) -> str:
@@ -313,7 +308,7 @@ async def test_a_person_is_forgotten_in_what_others_asked_for(store: Store) -> N
     assert "dispatch.request" in await store.read(lambda session: house.words_in(session, "of-ana"))
 
 
-async def test_a_run_of_theirs_under_way_is_let_end(store: Store) -> None:  # noqa: F811
+async def test_a_run_of_theirs_under_way_is_let_end(store: Store) -> None:
     """It works on what they asked for; then it goes."""
     what = of("user", SAM.id, "sam")
     run_id = await store.write(lambda session: house.run(session, "a", actor=SAM, state=RunState.RUNNING))
@@ -336,7 +331,7 @@ async def test_a_run_of_theirs_under_way_is_let_end(store: Store) -> None:  # no
 # -- whom that means ---------------------------------------------------------------------------------------------------
 
 
-async def test_names_and_numbers_are_found(store: Store) -> None:  # noqa: F811
+async def test_names_and_numbers_are_found(store: Store) -> None:
     """As they were last seen, in whatever case."""
     await store.write(lambda session: house.run(session, "a"))
     for name in ("acme/widgets", "ACME/Widgets", "501"):
@@ -349,7 +344,7 @@ async def test_names_and_numbers_are_found(store: Store) -> None:  # noqa: F811
     assert await store.read(lambda session: forgetting.users(session, "nobody")) == {}
 
 
-async def test_what_there_is_of_it_is_counted(store: Store) -> None:  # noqa: F811
+async def test_what_there_is_of_it_is_counted(store: Store) -> None:
     """Before and after."""
     await store.write(lambda session: house.run(session, "a"))
     what = of("repository", 501, "acme/widgets")
