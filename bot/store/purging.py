@@ -11,16 +11,16 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import Session, and_, col, not_, or_, select
 
-from bot.model.state import DispatchState, RunState
+from bot.model.state import DeliveryState, DispatchState, RunState
 from bot.store import posts, threads
 from bot.store.database import ring
 from bot.store.kept import Goes
 from bot.store.outbox import LASTING
 from bot.store.sweep import Sweep, listed, purge, purging
-from bot.store.tables import Attempt, Blob, CommentVersion, Dispatch, Landmark, Outbox, Run, Steer, Thread
+from bot.store.tables import Attempt, Blob, CommentVersion, Delivery, Dispatch, Landmark, Outbox, Run, Steer, Thread
 
 #: the landmark of runs that are marked and not through
 UNDER_WAY = "purging"
@@ -122,6 +122,25 @@ def comment_deleted(
         ),
     )
     purge(session, "outbox", Goes.SAID, list(session.exec(quotes)))
+    _forget_said(session, thread, since)
+
+
+def _forget_said(session: Session, thread: Thread, since: datetime) -> None:
+    """What GitHub told us of our own comments since then may quote it, too; where it is needed it is read again."""
+    own = and_(
+        col(CommentVersion.thread_id) == thread.id,
+        col(CommentVersion.slot).is_not(None),
+        col(CommentVersion.created_at) >= since,
+        col(CommentVersion.deleted_at).is_(None),
+    )
+    ids = session.exec(select(CommentVersion.comment_id).where(own).distinct()).all()
+    told = select(Delivery.id).where(
+        Delivery.repository_id == thread.repository_id,
+        col(Delivery.comment_id).in_(ids),
+        col(Delivery.state) != DeliveryState.NEW,
+    )
+    purge(session, "delivery", Goes.BODY, list(session.exec(told)))
+    session.execute(delete(CommentVersion).where(own))
 
 
 def _ours(kind: str) -> ColumnElement[bool]:

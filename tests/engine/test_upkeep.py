@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from bot.engine.upkeep import Upkeep
 from bot.model.slot import Slot
 from bot.model.state import DeliveryState, DispatchState, OutboxState, RunState
 from bot.model.thread import Account
-from bot.store import Store, deliveries, forgetting, lives, purging, threads
+from bot.store import Store, deliveries, forgetting, lives, open_store, purging, threads
 from bot.store.forgetting import FORGOTTEN, Forgotten
 from bot.store.tables import (
     CommentVersion,
@@ -30,10 +30,22 @@ from bot.store.tables import (
     Value,
 )
 from tests import rows
+from tests.databases import on_both
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.store import house
 from tests.store.house import WORDS
 from tests.store.test_retention import upkeep
+
+pytestmark = on_both
+
+
+@pytest.fixture
+async def store(database: str) -> AsyncIterator[Store]:
+    """An empty database of either kind."""
+    opened = open_store(database)
+    yield opened
+    await opened.close()
+
 
 HOUR = timedelta(hours=1)
 SAM = Account(13, "sam")
