@@ -34,8 +34,10 @@ from bot.dispatch import (
     is_builtin_only,
 )
 from bot.engine import Desk, HookTargets, Progress, Tools, Workers, repository_of
+from bot.engine.alarm import Alarm
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
+from bot.engine.upkeep import Upkeep
 from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
@@ -262,6 +264,13 @@ async def open_bot(
                     # whoever takes the duty over begins anew, at the landmark
                     asyncio.create_task(
                         hears.follow(lambda: Missed(under, settings.app_id, webhook.admit).run()), name="missed"
+                    ),
+                    asyncio.create_task(
+                        hears.follow(lambda: Upkeep(hears.store, clock, settings.keep_days).run()), name="upkeep"
+                    ),
+                    # how many runs the others could work on is not known here
+                    asyncio.create_task(
+                        hears.follow(Alarm(store, clock, settings.workers if alone else None).run), name="alarm"
                     ),
                     asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
                 ]

@@ -94,6 +94,9 @@ class Settings(BaseModel):
     result_max_bytes: Annotated[int, Field(ge=1024, le=1_000_000)] = variable(
         "BOT_RESULT_MAX_BYTES", "most of one result or export that a schema is held against, bytes", 262_144
     )
+    keep_days: Annotated[int, Field(ge=1, le=3650)] = variable(
+        "BOT_KEEP_DAYS", "days after a run's end at which its texts go: prompts, results, comments, deliveries", 30
+    )
     marker_keys: Names = variable(
         "BOT_MARKER_KEY", "signs markers; several, by comma, while it rotates; else from the App's key", (), secret=True
     )

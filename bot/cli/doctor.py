@@ -23,7 +23,8 @@ from bot.model.clock import SystemClock
 from bot.publish import Redactor
 from bot.runners import default_model
 from bot.settings import Settings, Source, look, missing_to_serve, unknown
-from bot.store import is_postgres, look_at_postgres, open_store
+from bot.store import Store, is_postgres, look_at_postgres, open_store
+from bot.store.stuck import stuck, told
 from bot.workflows import builtin_files, check
 from bot.workspace import Git, Secrets, open_sandbox
 
@@ -100,7 +101,7 @@ async def _look(found: Settings, path: Path | None) -> list[Finding]:
         said = f"BOT_GITHUB_WEBHOOK_SECRET has fewer than {SHORT_SECRET} characters and can be guessed"
         findings.append(Finding("warn", "webhook secret", said, "make one with `openssl rand -hex 32`"))
     findings.append(_api(found))
-    findings.append(await _database(found))
+    findings += await _database(found)
     findings.append(await _sandbox(found))
     findings.append(await _git())
     findings += _secrets(found)
@@ -134,19 +135,35 @@ def _api(found: Settings) -> Finding:
     return Finding("ok", "API", "takes BOT_DASHBOARD_PASSWORD as a bearer token")
 
 
-async def _database(found: Settings) -> Finding:
+async def _database(found: Settings) -> list[Finding]:
     if (empty := _no_database(found)) is not None:
-        return empty
+        return [empty]
     try:
         if is_postgres(found.database):
-            return Finding("ok", "database", await asyncio.to_thread(look_at_postgres, found.database))
+            # looking makes no tables there, so what is stuck is told by `/readyz` alone
+            return [Finding("ok", "database", await asyncio.to_thread(look_at_postgres, found.database))]
         store = open_store(found.database)
     except OperatorError as error:
-        return Finding("fail", "database", error.message, error.mend)
+        return [Finding("fail", "database", error.message, error.mend)]
     except OSError as error:
-        return Finding("fail", "database", str(error), "check BOT_DATA_DIR and its permissions")
-    await store.close()
-    return Finding("ok", "database", Redactor()(found.database))
+        return [Finding("fail", "database", str(error), "check BOT_DATA_DIR and its permissions")]
+    try:
+        return [Finding("ok", "database", Redactor()(found.database)), *await _stuck(store, found.workers)]
+    finally:
+        await store.close()
+
+
+async def _stuck(store: Store, places: int) -> list[Finding]:
+    """What should have moved and has not, whoever serves this database."""
+    now = SystemClock().now()
+    try:
+        kinds = await store.read(lambda session: stuck(session, now, places=places))
+    except Transient as error:
+        return [Finding("warn", "work", str(error), "is another process writing for long?")]
+    mend = "is `serve` running? its log says what holds it up; docs/operating.md says what each kind means"
+    return [Finding("warn", "stuck", told(kind, one, now), mend) for kind, one in kinds.items()] or [
+        Finding("ok", "work", "nothing is stuck")
+    ]
 
 
 def _no_database(found: Settings) -> Finding | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bot import __version__
-from bot.cli import doctor, prompt, redeliver, replay, run, runs, schema, serve, simulate, validate
+from bot.cli import doctor, forget, prompt, redeliver, replay, run, runs, schema, serve, simulate, validate
 from bot.cli.console import err
 from bot.errors import ConfigurationError, OperatorError, UserError
 
@@ -60,6 +60,7 @@ app.command("prompt")(prompt.prompt)
 app.command("runs")(runs.runs)
 app.command("replay")(replay.replay)
 app.command("redeliver")(redeliver.redeliver)
+app.command("forget")(forget.forget)
 
 
 def main() -> None:

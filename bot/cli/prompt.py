@@ -35,6 +35,12 @@ def _find(session: Session, name: str, step: str) -> tuple[str, dict[str, object
         each = ", ".join(f"{t.owner}/{t.name}#{t.number}:r{r.number}" for r, t in meant[:5])
         raise UserError("ambiguous_run", f"several threads have a run {name}", f"say which: {each}")
     found = runs.rows(session, meant[0][0].id)
+    if found.run.purged_at is not None:
+        raise UserError(
+            "purged",
+            f"the prompts of {name} are kept no longer: they went on {found.run.purged_at:%d %B %Y}",
+            "BOT_KEEP_DAYS says how long they are kept; those of a run that saw a deleted comment go at once",
+        )
     for attempt in reversed(found.attempts):
         if attempt.step == step and attempt.prompt_blob is not None:
             return snapshots.get_blob(session, attempt.prompt_blob).decode(), attempt.manifest or {}

@@ -33,7 +33,11 @@ def _again(session: Session, key: str) -> str:
             "ask again in the thread",
         )
     if not found.body:
-        raise UserError("purged", f"the comment that {key} was about was deleted, and its text with it", "ask again")
+        raise UserError(
+            "purged",
+            f"what {key} said is kept no longer: what it was about was deleted, or its time is over",
+            "ask again in the thread; BOT_KEEP_DAYS says how long it is kept",
+        )
     was = f"{found.state}: {found.reason}" if found.reason else str(found.state)
     deliveries.replay(session, found.id)
     return f"{found.event} {found.guid} will be looked at again (it was {was})"

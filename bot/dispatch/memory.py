@@ -12,7 +12,7 @@ from bot.model.slot import Slot
 from bot.model.state import DispatchState
 from bot.model.thread import Comment
 from bot.publish import Marker, Speaker, cancelled_body
-from bot.store import Session, dispatches, doubt, threads
+from bot.store import Session, dispatches, doubt, purging, threads
 from bot.store.tables import Thread
 
 
@@ -40,6 +40,7 @@ def observe(
         case "deleted":
             pinned = threads.pinned(session, thread.id, comment.id, comment.kind)
             threads.forget(session, thread.id, comment, now)
+            purging.comment_deleted(session, thread, comment.id, comment.kind, comment.created_at, now)
             _cancel_asked_by(session, thread, comment, speaker, now)
             if pinned:
                 say_index(session, thread, speaker, handle)

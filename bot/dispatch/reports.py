@@ -127,14 +127,20 @@ def why_body(session: Session, thread: Thread, named: str | None) -> str:
     else:
         candidates = list(dispatches.of_thread(session, thread.id))
     for run in candidates:
+        if run.purged_at is not None:
+            continue
         for attempt in reversed(runs.rows(session, run.id).attempts):
             if attempt.prompt_blob is not None and attempt.manifest is not None:
                 head = f"**What r{run.number} saw** ({inline_code(run.workflow)}, step {inline_code(attempt.step)})"
                 return f"{head}\n\n{manifest_table(Manifest.model_validate(attempt.manifest))}"
     if named is not None and not candidates:
         raise UserError("why_none", f"There is no {named} in this thread.")
+    if named is not None and candidates[0].purged_at is not None:
+        raise UserError("why_none", f"What {named} saw is kept no longer.")
     if named is not None:
         raise UserError("why_none", f"{named} has asked no model, so there is nothing to show.")
+    if any(run.purged_at is not None for run in candidates):
+        raise UserError("why_none", "What the runs of this thread saw is kept no longer.")
     raise UserError("why_none", "No run of this thread has asked a model yet.")
 
 

@@ -16,7 +16,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.publish import inline_code
-from bot.store import Session, dispatches, runs, threads
+from bot.store import Session, dispatches, purging, runs, threads
 from bot.store.tables import Dispatch, Run, Snapshot, Thread
 from bot.workflows import Configuration, Workflow
 from bot.workflows.template import as_text
@@ -47,7 +47,7 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client:
     found = await replies.store.read(lambda session: _found(session, acceptance.event, asked.command))
     if isinstance(found, _Meant):
         # what the configuration of then says is kept in memory, so that the act need not read it
-        await asyncio.to_thread(_before, replies, found.snapshot)
+        await asyncio.to_thread(_before, replies, found.run, found.snapshot)
 
     head: str | None = None
     if "from" in asked.command.params and acceptance.event.issue.is_pull_request:
@@ -63,7 +63,7 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client:
             if asked.role is not None and not asked.role.at_least(usable.role_for(meant.run.workflow)):
                 # another run has ended since the role was asked for
                 raise UserError("retry_refused", "another run has ended meanwhile", "name the run that you mean")
-            before = _before(replies, meant.snapshot)
+            before = _before(replies, meant.run, meant.snapshot)
             _again(session, thread, replies, asked, acceptance, meant.run.id, before, head)
         except UserError as error:
             replies.refusal(asked, acceptance, error)(session, thread)
@@ -71,7 +71,10 @@ async def _retry(replies: Replies, asked: Asked, acceptance: Acceptance, client:
     return act
 
 
-def _before(replies: Replies, snapshot: Snapshot) -> Configuration | None:
+def _before(replies: Replies, run: Run, snapshot: Snapshot) -> Configuration | None:
+    """The configuration that a run ran with; None where it cannot be used any more, or is kept no longer."""
+    if run.purged_at is not None:
+        return None
     return replies.memo.check(snapshot.repository_id, snapshot.commit, snapshot.files).configuration
 
 
@@ -130,6 +133,13 @@ def _again(
     if comment is not None and threads.is_deleted(session, thread.id, comment):
         raise UserError("retry_refused", f"the comment that asked for {name} was deleted", "ask again in a new one")
     step = asked.command.params.get("from")
+    if not purging.has_words(first):
+        raise UserError(
+            "retry_refused", f"what was asked for in {name} is kept no longer", "ask again in a new comment"
+        )
+    if step is not None and run.purged_at is not None:
+        hint = f"`{acceptance.handle} retry {name}` begins it anew"
+        raise UserError("retry_refused", f"what {name} came to before `{step}` is kept no longer", hint)
     take_over: Callable[[Session, Run], None] | None = None
     if step is not None:
         if before is None:

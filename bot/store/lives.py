@@ -11,7 +11,8 @@ from sqlmodel import Session, col, select
 from bot.model.codec import repository_to_json
 from bot.model.state import OutboxState, RunState
 from bot.model.thread import Repository
-from bot.store import deliveries, dispatches, outbox, schedules
+from bot.store import deliveries, dispatches, outbox, purging, schedules, sweep, threads
+from bot.store.kept import Goes
 from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Thread
 
 _OPEN = [state for state in RunState if not state.ended]
@@ -85,5 +86,13 @@ def purge(session: Session, thread: Thread, when: datetime) -> None:
         session.add(dispatch)
     session.execute(delete(Pin).where(col(Pin.thread_id) == thread.id))
     session.execute(
-        update(CommentVersion).where(col(CommentVersion.thread_id) == thread.id).values(body="", deleted_at=when)
+        update(CommentVersion)
+        .where(col(CommentVersion.thread_id) == thread.id)
+        .values(**threads.wordless(), deleted_at=when)
     )
+    said = select(Outbox.id).where(Outbox.thread_id == thread.id, purging.said_and_done())
+    sweep.purge(session, "outbox", Goes.SAID, list(session.exec(said)))
+    # it was made from the title
+    thread.slug = None
+    session.add(thread)
+    purging.flag(session, thread.id, when)

@@ -217,6 +217,8 @@ def anew(session: Session, row_id: str, reason: str) -> None:
 
 def restate(session: Session, row: Outbox) -> None:
     """Somebody changed what stands there: say it again, though what we want to say is the same."""
+    if not row.body:  # it is kept no longer
+        return
     if row.state is OutboxState.POSTED:
         row.state = follow(row.state, OutboxState.PENDING)
         row.not_before, row.reason, row.tries = None, "", 0
@@ -231,7 +233,9 @@ def restate(session: Session, row: Outbox) -> None:
 
 
 def deleted(session: Session, row: Outbox) -> None:
-    """Somebody deleted what stood there: say it in a new comment."""
+    """Somebody deleted what stood there: say it in a new comment, unless its text is kept no longer."""
+    if not row.body:
+        return
     if row.state is OutboxState.POSTED:
         row.state = follow(row.state, OutboxState.PENDING)
     row.posted_id, row.url, row.posted_at = None, "", None

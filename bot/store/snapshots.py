@@ -6,13 +6,16 @@ import hashlib
 from collections.abc import Collection
 from datetime import datetime
 
+from sqlalchemy import update
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import new_id
 from bot.store.deliveries import insert_or_ignore
-from bot.store.tables import Blob, Snapshot
+from bot.store.tables import Blob, Landmark, Snapshot
 
 BLOB_MAX = 64 * 1024 * 1024
+#: the landmark of the newest look for bytes that nothing refers to; see `store.blobs`
+ROUND = "blobs"
 
 
 def find(session: Session, repository_id: int, commit: str) -> Snapshot | None:
@@ -30,6 +33,10 @@ def keep(session: Session, repository_id: int, commit: str, files: dict[str, str
     )
     found = find(session, repository_id, commit)
     assert found is not None
+    if files and not found.files:  # no run had needed them any more
+        found.files = files
+        session.add(found)
+        session.flush()
     return found
 
 
@@ -42,9 +49,17 @@ def put_blob(session: Session, data: bytes, now: datetime) -> str:
     """Keep bytes and return their digest (SHA-256, hex). Raises ValueError above 64 MiB."""
     if len(data) > BLOB_MAX:
         raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
-    digest = digest_of(data)
-    insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now})
+    digest, round_ = digest_of(data), newest_round(session)
+    if not insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now, "round": round_}):
+        # whoever deletes what is unused must not take it for that
+        session.execute(update(Blob).where(col(Blob.digest) == digest, col(Blob.round) < round_).values(round=round_))
     return digest
+
+
+def newest_round(session: Session) -> int:
+    """The number of the newest look for unused bytes."""
+    landmark = session.get(Landmark, ROUND)
+    return int(landmark.detail["round"]) if landmark is not None else 0
 
 
 def small_blobs(session: Session, digests: Collection[str], limit: int) -> dict[str, bytes]:

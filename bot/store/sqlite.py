@@ -85,6 +85,8 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
             "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",
+            # what is purged is overwritten, and not only forgotten about
+            "secure_delete=ON",
             f"query_only={'ON' if query_only else 'OFF'}",
         ):
             cursor.execute(f"PRAGMA {pragma}")

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, null, update
 from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
@@ -98,10 +98,15 @@ def forget(session: Session, thread_id: str, comment: Comment, when: datetime) -
             col(CommentVersion.comment_id) == comment_id,
             col(CommentVersion.kind) == kind,
         )
-        .values(body="", deleted_at=when)
+        .values(**wordless(), deleted_at=when)
     )
     if pinned(session, thread_id, comment_id, kind):
         session.execute(delete(Pin).where(col(Pin.thread_id) == thread_id, col(Pin.comment_id) == comment_id))
+
+
+def wordless() -> dict[str, Any]:
+    """The values of a version that keeps no text: a short one could be found by its digest."""
+    return {"body": "", "digest": col(CommentVersion.id), "place": null()}
 
 
 def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | None = None) -> bool:

@@ -89,7 +89,7 @@ class GateView(BaseModel):
                     "is_pull_request": thread.is_pull_request,
                 },
                 "requester": asked.dispatch.actor,
-                "question": gate.question,
+                "question": "(kept no longer)" if asked.run.purged_at is not None else gate.question,
                 "show": gate.options.get("show", ""),
                 "digest": gate.digest,
                 "head_sha": gate.head_sha,

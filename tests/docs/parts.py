@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.docs import codes, configuration, example, files, reference
+from tests.docs import codes, configuration, example, files, keeping, reference
 
 #: by the name in the marker
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -25,6 +25,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "kinds": configuration.kinds,
     "tools": configuration.tools,
     "slots": reference.slots,
+    "kept": keeping.kept,
     "namespaces": reference.namespaces,
     "rules": reference.rules,
     **{f"keys-{name}": part for name, part in configuration.KEYS.items()},
@@ -43,6 +44,7 @@ PAGES = (
     "docs/configuration.md",
     "docs/context.md",
     "docs/cookbook.md",
+    "docs/operating.md",
     "docs/states.md",
     "docs/steps.md",
 )

@@ -173,7 +173,8 @@ class Dispatch(SQLModel, table=True):
 
     id: str = Field(default_factory=new_id, primary_key=True)
     thread_id: str = Field(foreign_key="thread.id")
-    delivery_id: str = Field(foreign_key="delivery.id")
+    #: its row goes after 90 days, when nobody can send it again
+    delivery_id: str
     #: which mention of the delivery, from 0
     ordinal: int = 0
     sequence: int

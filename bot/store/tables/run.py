@@ -52,6 +52,8 @@ class Run(SQLModel, table=True):
     ended_at: datetime | None = moment()
     #: when its bytes went (prompts, results, texts), `BOT_KEEP_DAYS` after its end
     purged_at: datetime | None = moment()
+    #: whether they go sooner is to be looked at, at its end: since when. A comment that it may have seen was deleted
+    purge_at: datetime | None = moment(index=True)
     #: when its status was last told; far in the future where nobody wants to know
     status_at: datetime | None = moment(index=True)
 
@@ -254,3 +256,5 @@ class Blob(SQLModel, table=True):
     digest: str = Field(primary_key=True)
     data: bytes = Field(sa_type=LargeBinary)
     created_at: datetime = instant()
+    #: the newest look for unused bytes when it was last kept; see `store.blobs`
+    round: int = Field(default=0, sa_column_kwargs={"server_default": "0"})

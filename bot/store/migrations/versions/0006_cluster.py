@@ -57,10 +57,17 @@ def upgrade() -> None:
         table.add_column(sa.Column("interruptions", sa.Integer(), nullable=False, server_default="0"))
     with op.batch_alter_table("run") as table:
         table.add_column(sa.Column("purged_at", sa.DateTime(timezone=True), nullable=True))
+        table.add_column(sa.Column("purge_at", sa.DateTime(timezone=True), nullable=True))
         table.add_column(sa.Column("suspect", sa.Boolean(), nullable=False, server_default=sa.false()))
         # a run is held as long as its process lives
         table.drop_column("lease_until")
     op.create_index("ix_run_purge", "run", ["purged_at", "ended_at"])
+    op.create_index("ix_run_purge_at", "run", ["purge_at"])
+    with op.batch_alter_table("blob") as table:
+        table.add_column(sa.Column("round", sa.Integer(), nullable=False, server_default="0"))
+    # a delivery's row goes before that of the request that it led to; the name is the one that PostgreSQL gave it
+    with op.batch_alter_table("dispatch", naming_convention={"fk": "%(table_name)s_%(column_0_name)s_fkey"}) as table:
+        table.drop_constraint("dispatch_delivery_id_fkey", type_="foreignkey")
     # what the metrics and traces read
     op.create_index("ix_attempt_ended", "attempt", ["ended_at"])
     op.create_index("ix_outbox_posted", "outbox", ["posted_at"])
