@@ -96,7 +96,7 @@ def cli() -> str:
                 shown = (parameter.metavar or str(parameter.name)).upper().strip("[]")
                 words.append(shown if parameter.required else f"[{shown}]")
             else:
-                option = max(parameter.opts, key=len)
+                option = max(parameter.opts or parameter.secondary_opts, key=len)
                 words.append(option if parameter.required else f"[{option}]")
         about = inspect.cleandoc(command.help or "").partition("\n\n")[0]
         rows.append((code(f"threadsmith {' '.join(words)}"), about))
