@@ -77,7 +77,7 @@ class Metrics:
             return encode(self._registry), media
 
     def _collectors(self) -> CollectorRegistry:
-        """A registry of our own: the library's is one for the whole process. Made, and imported, at the first request."""
+        """A registry of our own, made at the first request: the library has one for the whole process."""
         from prometheus_client import GC_COLLECTOR, CollectorRegistry, PlatformCollector, ProcessCollector
 
         made = CollectorRegistry(auto_describe=False)

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
+
 from bot.errors import Transient
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
