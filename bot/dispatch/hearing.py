@@ -95,7 +95,7 @@ class Hearing:
             return reason
 
         reason = await publish.write(self._p.store, work)
-        _log.info("delivery", guid=delivery.guid, reason=reason)
+        _log.info("delivery", guid=delivery.guid, delivery=delivery.id, reason=reason)
 
     async def _own(self, occasion: Occasion) -> None:
         """Step 1: our own doing confirms its slot, and starts nothing; our pull requests are checked as others are."""
@@ -172,7 +172,9 @@ class Hearing:
 
         await publish.write(self._p.store, work)
         asked = [one.command.name for one in looked.asked]
-        _log.info("delivery", guid=delivery.guid, asked=asked, reason="; ".join(_reasons(looked, heard)))
+        _log.info(
+            "delivery", guid=delivery.guid, delivery=delivery.id, asked=asked, reason="; ".join(_reasons(looked, heard))
+        )
 
     async def _purged(self, delivery: Delivery, event: Event) -> None:
         """What was deleted meanwhile asks for nothing, and its text is kept nowhere."""
@@ -183,7 +185,7 @@ class Hearing:
             deliveries.empty(session, delivery.id)
 
         await self._p.store.write(work)
-        _log.info("delivery", guid=delivery.guid, reason=PURGED)
+        _log.info("delivery", guid=delivery.guid, delivery=delivery.id, reason=PURGED)
 
     async def _later(self, delivery: Delivery, postponed: Postponed, event: Event | None = None) -> None:
         """Look again then."""
@@ -198,7 +200,7 @@ class Hearing:
         await self._p.store.write(work)
 
     async def _ignore(self, delivery: Delivery, reason: str) -> None:
-        _log.info("delivery", guid=delivery.guid, state=str(DeliveryState.IGNORED), reason=reason)
+        _log.info("delivery", guid=delivery.guid, delivery=delivery.id, state=str(DeliveryState.IGNORED), reason=reason)
         await self._p.store.write(
             lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
         )

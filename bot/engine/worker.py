@@ -215,12 +215,16 @@ class Workers:
                 await self._write(run_id, work(self._desk.say_plainly))
 
     async def _cleared(self, run_id: str) -> None:
-        if await self._patiently(lambda: self._store.read(lambda session: runs.ended(session, run_id))):
+        run = await self._patiently(lambda: self._store.read(lambda session: runs.get(session, run_id)))
+        if run is None or run.state.ended:
+            _log.info("run", run=run_id, state=None if run is None else str(run.state), reason=run and run.reason)
             self._faulty.pop(run_id, None)
             await self._desk.clear(run_id)
 
     async def _drive(self, run_id: str) -> None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))
+        dispatch = rows.dispatch
+        _log.info("run", run=run_id, state=str(rows.run.state), dispatch=dispatch.id, delivery=dispatch.delivery_id)
         terms = await self._desk.terms(rows)
         end = await self._desk.admit(rows) or await self._desk.give(rows, terms)
         self._faulty.pop(run_id, None)
@@ -260,7 +264,12 @@ class Workers:
         return None if wake is None else max(0.0, (wake - self._clock.now()).total_seconds())
 
     async def _one(self, begun: Begun, terms: Terms) -> Advance:
-        return await self._record(begun, await self._desk.perform(begun, terms), terms)
+        performed = await self._desk.perform(begun, terms)
+        advance = await self._record(begun, performed, terms)
+        attempt = begun.attempt
+        outcome = type(performed.outcome).__name__.lower()
+        _log.info("step", run=attempt.run_id, attempt=attempt.id, step=attempt.step, outcome=outcome)
+        return advance
 
     async def _advance(self, run_id: str, terms: Terms) -> Advance:
         return await self._write(

@@ -12,6 +12,8 @@ from bot.model.clock import Clock
 
 #: failures in a row, without any answer between them, after which it counts as away
 TRIP = 5
+#: the same where all of them asked for one kind of thing, which may be at fault itself
+TRIP_ALIKE = 15
 #: seconds until it is tried again: the first pause, and the longest
 FIRST, LONGEST = 1.0, 30.0
 #: seconds after which a try that was never heard of again makes room for another
@@ -62,7 +64,7 @@ class Breaker:
     def failed(self, kind: str, reason: str, *, unreachable: bool) -> bool:
         """It did not answer, or that it cannot: whether it counts as away from now on.
 
-        What was asked, `kind`, tells a whole outage from one address that fails; `unreachable` does so by itself.
+        What was asked, `kind`, tells an outage from one sort of request that fails; `unreachable` does so by itself.
         """
         self._failures += 1
         self._kinds.add("" if unreachable else kind)
@@ -71,7 +73,8 @@ class Breaker:
             if self._trying:
                 self._close()
             return False
-        if self._failures < TRIP or not (unreachable or len(self._kinds) > 1):
+        alike = not unreachable and len(self._kinds) == 1
+        if self._failures < (TRIP_ALIKE if alike else TRIP):
             return False
         self.since = self._clock.now()
         self._close()

@@ -263,6 +263,7 @@ class Sender:
             await self._doubt.unanswered(act, self._performers[row.action], error)
         else:
             await self._records.posted(act, made, row.digest)
+            _log.info("posted", post=row.id, run=row.run_id, slot=row.slot, id=made.id)
 
     async def _still(self, row: Outbox) -> bool:
         """Whether a row is ours to send: who was stopped after he claimed it must not send it when he wakes."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -22,6 +22,9 @@ from bot.store import Session, Store, figures, stuck
 from bot.store.figures import Figures
 from bot.web.metric_table import BY_NAME
 from bot.web.tally import Tally, counted
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 #: seconds for which what was read is told again, at least
 BELIEVED = 5.0
@@ -48,8 +51,6 @@ class Metrics:
     """Reads and renders. `own` is asked each time; `start` is when the process began."""
 
     def __init__(self, store: Store, clock: Clock, own: Callable[[], Own], start: datetime) -> None:
-        from prometheus_client import GC_COLLECTOR, CollectorRegistry, PlatformCollector, ProcessCollector
-
         self._store, self._clock, self._own = store, clock, own
         self._tally = Tally(start)
         self._turn = asyncio.Lock()
@@ -57,17 +58,14 @@ class Metrics:
         self._read_again = float("-inf")
         self._figures: Figures | None = None
         self._stuck: Mapping[str, stuck.Stuck] = {}
-        # a registry of its own: the library's is one for the whole process
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        self._registry.register(GC_COLLECTOR)
+        self._registry: CollectorRegistry | None = None
 
     async def text(self, accept: str) -> tuple[bytes, str]:
         """What is told now, and its media type. Raises `Transient` where the database refuses."""
         from prometheus_client.exposition import choose_encoder
 
+        if self._registry is None:
+            self._registry = self._collectors()
         async with self._turn:
             now = asyncio.get_running_loop().time()
             if now >= self._read_again:
@@ -77,6 +75,17 @@ class Metrics:
                 self._read_again = after + max(BELIEVED, 100 * (after - now))
             encode, media = choose_encoder(accept)
             return encode(self._registry), media
+
+    def _collectors(self) -> CollectorRegistry:
+        """A registry of our own, made at the first request: the library has one for the whole process."""
+        from prometheus_client import GC_COLLECTOR, CollectorRegistry, PlatformCollector, ProcessCollector
+
+        made = CollectorRegistry(auto_describe=False)
+        made.register(self)
+        ProcessCollector(registry=made)
+        PlatformCollector(registry=made)
+        made.register(GC_COLLECTOR)
+        return made
 
     def _look(self, session: Session) -> None:
         now = self._clock.now()

@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "cli": reference.cli,
     "builtins": reference.builtins,
     "states": reference.states,
+    "metrics": reference.metrics,
     "modifiers": configuration.modifiers,
     "kinds": configuration.kinds,
     "tools": configuration.tools,

@@ -15,6 +15,7 @@ from bot.github.tokens import PERMISSIONS
 from bot.model import state
 from bot.model.event import HANDLED
 from bot.settings import Settings, missing_to_serve
+from bot.web.metric_table import METRICS
 from bot.workflows import slots as templates
 from bot.workflows.slots import AVAILABLE, NAMESPACES, SAFE, Missing, Slot
 from tests.docs.configuration import slots_in_use
@@ -114,6 +115,15 @@ def builtins() -> str:
         for one in BUILTINS
     ]
     return table(("write", "to", "for example", "least role"), rows)
+
+
+_SOURCES = {"rows": "the rows", "ends": "the rows, since it began", "process": "this process"}
+
+
+def metrics() -> str:
+    """Every figure of `/metrics`."""
+    rows = [(code(one.shown), one.kind, codes(one.labels) or "", _SOURCES[one.source], one.help) for one in METRICS]
+    return table(("name", "kind", "labels", "of", "tells"), rows)
 
 
 _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {

@@ -261,7 +261,7 @@ async def test_faults_become_outcomes(store: Store, tmp_path: Path, response: An
             assert (outcome.code, outcome.hint.startswith(expected.hint)) == (expected.code, True)
             assert expected.message in outcome.message
         elif isinstance(outcome, Faulted) and isinstance(expected, Faulted):
-            assert outcome.retry_after == expected.retry_after
+            assert (outcome.retry_after, outcome.outage) == (expected.retry_after, True)
 
 
 async def test_a_full_disk_is_told_as_that(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

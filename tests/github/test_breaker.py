@@ -10,7 +10,7 @@ import pytest
 
 from bot.errors import Transient, Unsure
 from bot.github import GitHub
-from bot.github.breaker import FIRST, LONGEST, TRIP, Breaker
+from bot.github.breaker import FIRST, LONGEST, TRIP, TRIP_ALIKE, Breaker
 from tests.github.fake import FakeClock, FakeGitHub, answer, issue_json, make_client, make_github
 
 ISSUE = "/repos/ana/parser/issues/1"
@@ -46,13 +46,19 @@ def test_any_answer_between_them_starts_over() -> None:
     assert (breaker.left, breaker.since) == (0, None)
 
 
-def test_one_kind_of_request_that_fails_is_no_outage() -> None:
+def test_one_kind_of_request_that_fails_is_no_outage_at_once() -> None:
     """A diff that GitHub cannot make holds nobody up; a host that cannot be reached does, whatever was asked."""
     breaker = Breaker(FakeClock())
-    fail(breaker, TRIP * 3, kinds=1)
+    fail(breaker, TRIP_ALIKE - 1, kinds=1)
     assert breaker.since is None
-    fail(breaker, 1, kinds=1, unreachable=True)
+    breaker.failed("another", "502", unreachable=False)
     assert breaker.since is not None
+    for unreachable, needed in ((False, TRIP_ALIKE), (True, TRIP)):
+        breaker = Breaker(FakeClock())
+        fail(breaker, needed - 1, kinds=1, unreachable=unreachable)
+        assert breaker.since is None
+        fail(breaker, 1, kinds=1, unreachable=unreachable)
+        assert breaker.since is not None
 
 
 def test_one_tries_it_and_the_others_wait() -> None:

@@ -12,8 +12,8 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
-from sqlmodel import text
 
+from bot.errors import Transient
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
 from bot.store import Session, Store, outbox, runs
@@ -206,9 +206,13 @@ async def test_over_http(store: Store) -> None:
     assert "# HELP threadsmith_runs Runs" in known.text
 
 
-async def test_without_a_database(store: Store) -> None:
+async def test_without_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """503 with the reason, and no stale figures."""
-    await store.write(lambda session: session.execute(text("DROP TABLE spend")))
+
+    async def refuses(work: object) -> object:
+        raise Transient("the database refuses: disk I/O error")
+
+    monkeypatch.setattr(store, "read", refuses)
     async with application(store) as client:
         answer = await client.get("/metrics")
     assert answer.status_code == 503
