@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -38,12 +37,12 @@ from bot.engine.takeover import take_over
 from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
-from bot.model.delivery import NewDelivery
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import EmbeddedQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
+from bot.store.inbox import StoreInbox
 from bot.store.lock import hold
 from bot.store.tables import Thread
 from bot.web import gates, health
@@ -62,18 +61,6 @@ GITHUB_SECONDS = 0.8
 GREETING_SECONDS = 30.0
 #: how long a stop waits for posts under way
 STOP_SECONDS = 8.0
-
-
-class StoreInbox:
-    """The front door's inbox on the store."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
-
-    async def take(self, delivery: NewDelivery) -> Literal["accepted", "duplicate"]:
-        """See `bot.webhook.Inbox.take`."""
-        now = self._clock.now()
-        return await self._store.write(lambda session: deliveries.take(session, delivery, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +275,10 @@ def serve(
 def attach(app: FastAPI, bot: Bot) -> None:
     """Put the bot's routes on the application, and the look at who asks around all of them."""
     app.add_middleware(Access, password=bot.settings.dashboard_password)
-    inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
-    app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
+    door = webhook.door(StoreInbox(bot.store, SystemClock()), secrets=secrets, app_id=bot.settings.app_id)
+    app.include_router(webhook.route(door))
+    app.add_middleware(webhook.Front, door=door)
     app.include_router(
         health.router({"database": bot.store_fault, "loops": bot.loops_fault}, {"github": bot.github_fault})
     )

@@ -2,6 +2,6 @@
 
 from bot.webhook.identity import content_key
 from bot.webhook.inbox import Inbox
-from bot.webhook.router import router
+from bot.webhook.router import Front, door, route, router
 
-__all__ = ["Inbox", "content_key", "router"]
+__all__ = ["Front", "Inbox", "content_key", "door", "route", "router"]

@@ -14,10 +14,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.app import StoreInbox, attach, open_bot
+from bot.app import attach, open_bot
 from bot.model.clock import SystemClock
 from bot.settings import Settings, load
 from bot.store import Store, open_store
+from bot.store.inbox import StoreInbox
 from bot.store.rest import unfinished
 from bot.web.access import Access
 from bot.web.server import Server
@@ -38,7 +39,9 @@ async def _opened(app: FastAPI, settings: Settings, part: str) -> AsyncIterator[
         stack.push_async_callback(store.close)
         app.add_middleware(Access, password="")
         secrets = [secret.encode() for secret in settings.webhook_secrets]
-        app.include_router(webhook.router(StoreInbox(store, SystemClock()), secrets=secrets, app_id=settings.app_id))
+        door = webhook.door(StoreInbox(store, SystemClock()), secrets=secrets, app_id=settings.app_id)
+        app.include_router(webhook.route(door))
+        app.add_middleware(webhook.Front, door=door)
         yield store
 
 

@@ -79,11 +79,15 @@ async def measure(pace: Pace, folder: Path) -> Row:
         ("receiver", "connections", "deliveries a second", "p99 in ms", "of ours"),
         tuple(figures),
         (
-            f"Payloads of {PAYLOAD:,} bytes, each with its own GUID, content and signature; {rounds} rounds of {count:,}"
-            " deliveries, every receiver started anew for each.",
+            (
+                f"Payloads of {PAYLOAD:,} bytes, each with its own GUID, content and signature; {rounds} rounds of {count:,}"
+                " deliveries, every receiver started anew for each."
+            ),
             f"The same {GENERATORS} generator processes for all; each was busy at most {max(busy):.0%} of the time.",
-            "The front door is a process that only takes deliveries; the whole bot looks at each of them at the same"
-            " time, and finds that nobody spoke to it. A Probot app does nothing with a delivery here but keep it.",
+            (
+                "The front door is a process that only takes deliveries; the whole bot looks at each of them at the same"
+                " time, and finds that nobody spoke to it. A Probot app does nothing with a delivery here but keep it."
+            ),
         ),
         {f"{name} (a second)": values for name, values in rates.items()}
         | {f"{name} (p99, ms)": values for name, values in slowest.items()},
@@ -136,9 +140,7 @@ async def bot(env: Mapping[str, str], data: Path, part: str = "whole") -> AsyncI
 @asynccontextmanager
 async def _generators(template: Path) -> AsyncIterator[list[Child]]:
     async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(child(*python("load"), str(template))) for _ in range(GENERATORS)
-        ]
+        yield [await stack.enter_async_context(child(*python("load"), str(template))) for _ in range(GENERATORS)]
 
 
 async def _fired(
@@ -146,11 +148,8 @@ async def _fired(
 ) -> tuple[float, list[float], float]:
     """Deliveries a second, the seconds of each, and how busy a generator was."""
 
-
     each = count // len(generators)
-    await asyncio.gather(
-        *(one.ask(make=first + index * each, count=each) for index, one in enumerate(generators))
-    )
+    await asyncio.gather(*(one.ask(make=first + index * each, count=each) for index, one in enumerate(generators)))
     answers = await asyncio.gather(
         *(one.ask(port=port, connections=connections // len(generators)) for one in generators)
     )
@@ -164,5 +163,3 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
-
-

@@ -18,9 +18,11 @@ def rendered(results: dict[str, Any]) -> str:
     machine, rows = results["machine"], results["rows"]
     lines = [
         _HEAD,
-        f"Measured on {results['taken']}: {machine['cpu']}, {machine['cores']} cores, {machine['ram_gib']} GiB,"
-        f" {machine['kernel']}, Python {machine['python']}, SQLite {machine['sqlite']}; the disk syncs 4 KiB in"
-        f" {_cell(machine['fsync_ms'])} ms (median).",
+        (
+            f"Measured on {results['taken']}: {machine['cpu']}, {machine['cores']} cores, {machine['ram_gib']} GiB,"
+            f" {machine['kernel']}, Python {machine['python']}, SQLite {machine['sqlite']}; the disk syncs 4 KiB in"
+            f" {_cell(machine['fsync_ms'])} ms (median)."
+        ),
         "",
         *_table(
             ("what", "measured", "goal", ""),
