@@ -1,6 +1,6 @@
 """The look-alike as a process of its own: people comment when it is told to, and it says when the answers came.
 
-Arguments: its folder, and the milliseconds that every request takes longer than it would.
+Arguments: its folder, the milliseconds that every request takes longer than it would, and how many owners there are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from bot.demo.world import World
 from tests.bench import child
 from tests.bench.load import SECRET
 
-OWNERS = 10
+#: deliveries under way at once
+TOGETHER = 10
 #: a workflow whose one step does nothing but say something, and one whose step reads the thread for a model
 FILES = {
     ".github/bot.yml": """\
@@ -42,9 +43,9 @@ workflows:
 
 
 class GitHub:
-    """A world of ten owners with one repository each, on a loopback port."""
+    """A world of owners with one repository and one installation each, on a loopback port."""
 
-    def __init__(self, folder: Path, delay: float = 0.0) -> None:
+    def __init__(self, folder: Path, delay: float = 0.0, owners: int = 1) -> None:
         self.world = World(folder)
         self.world.rate_limit = 1_000_000_000
         self.delay = delay
@@ -54,7 +55,9 @@ class GitHub:
             self.world.add_user(login)
         self.app: App = self.world.add_app("bot", "operator", webhook_secret=SECRET)
         self.repositories: list[Repository] = []
-        for number in range(OWNERS):
+        #: the look-alike itself, which counts and is slow as told
+        self.served_app = self._measured(lookalike(self.world))
+        for number in range(owners):
             owner = f"owner-{number}"
             self.world.add_user(owner, type="Organization")
             repository = self.world.add_repository(owner, "widgets", FILES)
@@ -66,7 +69,7 @@ class GitHub:
     @asynccontextmanager
     async def served(self) -> AsyncIterator[GitHub]:
         """On a free port, until it is left."""
-        async with Loopback(self._measured(lookalike(self.world))) as served:
+        async with Loopback(self.served_app) as served:
             self.world.move_to(served.url)
             yield self
             self.world.feed.close()
@@ -95,12 +98,12 @@ class GitHub:
             "BOT_DEFAULT_MODEL": "demo:helper",
         }
 
-    def open_threads(self, count: int) -> list[tuple[Repository, int]]:
-        """So many more issues, over all repositories in turn."""
+    def open_threads(self, first: int, count: int) -> list[tuple[Repository, int]]:
+        """One more issue in each of so many repositories."""
         with self.world.silence():
             return [
                 (each, self.world.open_issue(each, "ana", "Another crash", "It crashes again.").number)
-                for each in (self.repositories[number % OWNERS] for number in range(count))
+                for each in self.repositories[first : first + count]
             ]
 
     def said(self, threads: list[tuple[Repository, int]]) -> int:
@@ -130,12 +133,13 @@ class GitHub:
         return {
             "seconds": seconds,
             "requests": [(seen.method, seen.path, seen.query) for seen in self.world.requests[before:]],
+            "threads": [(repository.full_name, number) for repository, number in threads],
             "bytes": self.sent - sent,
         }
 
 
 async def _main() -> None:
-    github = GitHub(Path(sys.argv[1]), float(sys.argv[2]) / 1e3)
+    github = GitHub(Path(sys.argv[1]), float(sys.argv[2]) / 1e3, int(sys.argv[3]))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(github.served())
         child.tell({"facts": github.facts()})
@@ -145,12 +149,15 @@ async def _main() -> None:
             match asked:
                 case {"deliver": [*urls]}:
                     for url in urls:
-                        deliverer = Deliverer(github.world, url, concurrency=OWNERS)
+                        deliverer = Deliverer(github.world, url, concurrency=TOGETHER)
                         await stack.enter_async_context(deliverer)
                     return {}
-                case {"threads": count}:
-                    threads[:] = github.open_threads(count)
+                case {"threads": count, "first": first}:
+                    threads[:] = github.open_threads(first, count)
                     return {}
+                case {"mint": _}:
+                    rows = github.world.installations.values()
+                    return {"tokens": [github.world.mint(row).value for row in rows]}
                 case {"ask": text, "times": times}:
                     return await github.ask(threads, text, times)
             raise ValueError(asked)

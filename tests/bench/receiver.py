@@ -123,7 +123,9 @@ async def _receiver(name: str, folder: Path, key: str) -> AsyncIterator[int]:
                 "BOT_ALLOWED_OWNERS": "*",
             }  # fmt: skip
             if name == WHOLE:
-                github = await stack.enter_async_context(child(*python("github_process"), str(folder / "github"), "0"))
+                github = await stack.enter_async_context(
+                    child(*python("github_process"), str(folder / "github"), "0", "1")
+                )
                 env = (await github.hear())["facts"]
             started = await stack.enter_async_context(bot(env, folder / "data", "whole" if name == WHOLE else "door"))
         yield (await started.hear())["port"]
