@@ -99,12 +99,15 @@ async def read_thread(
 
 
 async def _look_back(found: Found, places: Places, since: datetime | None, older: Older) -> None:
-    """Have the store's texts of every comment that was read; and of all comments where those do not fill the window."""
-    oldest = min((comment.created_at for comment in found.read.comments.values()), default=None)
-    if since is not None and oldest is not None and oldest < since:
-        found.know(await older(oldest))
-    if since is not None and len({message.unit for message in in_window(found, places)}) < found.reach:
+    """Have the store's texts of every comment that was looked at; and of all comments where the window is not full."""
+    if since is None:
+        return
+    full = len({message.unit for message in in_window(found, places)}) >= found.reach
+    oldest = min((message.created_at for message in found.examined.values()), default=since)
+    if not full:
         found.know(await older(None))
+    elif oldest < since:
+        found.know(await older(oldest))
 
 
 def _is_complete(read: Collected, window: int, issue: Issue) -> bool:
