@@ -37,6 +37,10 @@ workflows:
   look:
     steps:
       - {id: look, agent: helper}
+  greet:
+    on: {opened: true}
+    steps:
+      - {id: done, end: {message: All of it is done.}}
 """,
     "README.md": "# widgets\n",
 }
@@ -106,6 +110,13 @@ class GitHub:
                 for each in self.repositories[first : first + count]
             ]
 
+    async def open_issues(self, times: int) -> None:
+        """Ana opens so many issues in every repository, as fast as they are delivered."""
+        for _ in range(times):
+            for repository in self.repositories:
+                self.world.open_issue(repository, "ana", "Another crash", "It crashes again.")
+                await asyncio.sleep(0)
+
     def said(self, threads: list[tuple[Repository, int]]) -> int:
         """How many comments of the bot stand in these threads."""
         comments = (self.world.comments(repository, number) for repository, number in threads)
@@ -154,6 +165,9 @@ async def _main() -> None:
                     return {}
                 case {"threads": count, "first": first}:
                     threads[:] = github.open_threads(first, count)
+                    return {}
+                case {"open": times}:
+                    await github.open_issues(times)
                     return {}
                 case {"mint": _}:
                     rows = github.world.installations.values()
