@@ -18,7 +18,6 @@ from tests.bench.memory import resident_mb
 from tests.bench.receiver import free_port
 
 
-
 async def measure(pace: Pace, folder: Path) -> Row:
     """Starts of the real command, one after the other; the last one then works."""
     starts, dispatches, owners = pace.of(7, 2), pace.of(10_000, 200), pace.of(200, 10)
