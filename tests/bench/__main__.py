@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: beside the sources, so that it is the disk that people work on; a temporary folder may be memory
 WORK = ROOT / ".bench"
-ROWS = ("receiver", "posted", "reads", "assembly", "runs", "overhead", "footprint", "cluster")
+ROWS = ("receiver", "posted", "reads", "assembly", "runs", "overhead", "footprint", "cluster", "language")
 
 
 def main() -> int:

@@ -91,8 +91,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
             for length, value in medians.items()
         ),
         (
-            f"Processor time of one attempt of an agent step with the rule-based demo model, median of {times}: the store"
-            " is read, GitHub's answers (from memory) are parsed, thread and prompt are put together and kept.",
+            (
+                f"Processor time of an attempt of an agent step with the rule-based demo model, median of {times}: the store"
+                " is read, GitHub's answers (from memory) are parsed, thread and prompt are put together and kept."
+            ),
             "The bot was told of every comment, so that its own database has all of the thread.",
         ),
         {f"{length:,} (ms)": values for length, values in taken.items()},

@@ -22,7 +22,7 @@ WORKERS = 4
 
 
 async def measure(pace: Pace, folder: Path) -> Row:
-    """Rounds with one process and with two in turn, each on a database of its own; with GitHub's latency and without."""
+    """Rounds with one process and with two, each on a database of its own; with GitHub's latency and without."""
     rounds, owners, times = pace.of(3, 1), pace.of(40, 8), 2
     rates: dict[tuple[int, int], list[float]] = {}
     with postgres.served() as socket:
@@ -45,11 +45,15 @@ async def measure(pace: Pace, folder: Path) -> Row:
             ("nothing", shown(medians[0, 1]), shown(medians[0, 2]), shown(fast)),
         ),
         (
-            f"Dispatches a second. {owners} people ask {times} times each, in {owners} repositories, for a step that"
-            " reads the thread; from the first delivery to the last posted answer. A receiver takes the deliveries;"
-            f" each worker process does {WORKERS} runs at once (`BOT_WORKERS={WORKERS}`).",
-            "PostgreSQL, the look-alike, the receiver and all workers share the machine: without latency there is"
-            " nothing left to wait for, and two processes have no more processor than one.",
+            (
+                f"{owners} people ask {times} times each, in {owners} repositories, for a step that"
+                " reads the thread; from the first delivery to the last posted answer. A receiver takes the deliveries;"
+                f" each worker process does {WORKERS} runs at once (`BOT_WORKERS={WORKERS}`)."
+            ),
+            (
+                "PostgreSQL, the look-alike, the receiver and all workers share the machine: without latency there is"
+                " nothing left to wait for, and two processes have no more processor than one."
+            ),
         ),
         {f"{latency} ms, {processes} (a second)": values for (latency, processes), values in rates.items()},
     )

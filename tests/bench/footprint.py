@@ -6,8 +6,8 @@ import asyncio
 import sqlite3
 import sys
 import time
-from contextlib import asynccontextmanager, closing
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import httpx
@@ -60,9 +60,11 @@ async def measure(pace: Pace, folder: Path) -> Row:
             ("dispatches a second meanwhile", shown(rate)),
         ),
         (
-            f"`threadsmith serve` with an empty data folder, from its start to the first 200 of `/readyz`; {starts} starts.",
-            f"Each dispatch is an issue that somebody opens and the bot answers with a comment, over {owners} installations:"
-            " an installation may write only so fast.",
+            f"`threadsmith serve` on an empty folder, from its start to the first 200 of `/readyz`; {starts} starts.",
+            (
+                f"Each dispatch is an issue that is opened and answered with a comment, over {owners} installations:"
+                " an installation may write only so fast."
+            ),
             "The growth is counted from the first tenth on, by which everything is imported and the caches are filled.",
         ),
         {"start (s)": ready, "idle (MB)": idle},

@@ -12,6 +12,8 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,34 +59,33 @@ def fire(port: int, connections: int, made: list[bytes]) -> dict[str, Any]:
     Gives begin and end by the system's monotonic clock, the seconds each request took, and the share of the time that
     this process was busy itself. Raises where an answer is no success.
     """
-    poll = select.epoll()
-    lines: dict[int, _Line] = {}
-    for _ in range(connections):
-        opened = socket.create_connection(("127.0.0.1", port))
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 262_144)
-        lines[opened.fileno()] = _Line(opened)
-        poll.register(opened.fileno(), select.EPOLLIN)
-    waiting = iter(made)
-    taken: list[float] = []
-    busy, begun = time.process_time(), time.monotonic()
-    open_ = sum(_send(line, waiting) for line in lines.values())
-    while open_:
-        for number, _ in poll.poll():
-            line = lines[number]
-            line.heard += line.socket.recv(65_536)
-            if _whole(line.heard):
-                taken.append(time.monotonic() - line.sent)
-                line.heard = b""
-                open_ -= not _send(line, waiting)
-    ended = time.monotonic()
-    share = (time.process_time() - busy) / (ended - begun)
-    for line in lines.values():
-        line.socket.close()
+    with ExitStack() as stack:
+        poll = stack.enter_context(select.epoll())
+        lines: dict[int, _Line] = {}
+        for _ in range(connections):
+            opened = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 262_144)
+            lines[opened.fileno()] = _Line(opened)
+            poll.register(opened.fileno(), select.EPOLLIN)
+        waiting = iter(made)
+        taken: list[float] = []
+        busy, begun = time.process_time(), time.monotonic()
+        open_ = sum(_send(line, waiting) for line in lines.values())
+        while open_:
+            for number, _ in poll.poll():
+                line = lines[number]
+                line.heard += line.socket.recv(65_536)
+                if _whole(line.heard):
+                    taken.append(time.monotonic() - line.sent)
+                    line.heard = b""
+                    open_ -= not _send(line, waiting)
+        ended = time.monotonic()
+        share = (time.process_time() - busy) / (ended - begun)
     return {"begun": begun, "ended": ended, "taken": taken, "busy": share}
 
 
-def _send(line: _Line, waiting: Any) -> bool:
+def _send(line: _Line, waiting: Iterator[bytes]) -> bool:
     """Send the next request; False where there is none left."""
     request = next(waiting, None)
     if request is None:

@@ -34,8 +34,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
             ("graph in memory", shown(middle(memory))),
         ),
         (
-            f"{rounds} rounds of {count} runs of {STEPS} no-op steps, one after the other; a share of the run's own claim,"
-            " start and end is in each step's figure.",
+            (
+                f"{rounds} rounds of {count} runs of {STEPS} no-op steps, one after the other; each has its share of the claim,"
+                " start and end of the run."
+            ),
         ),
         {"all (ms a step)": whole, "without commits (ms a step)": beside, "in memory (ms a step)": memory},
     )

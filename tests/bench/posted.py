@@ -68,8 +68,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
             ),
         ),
         (
-            f"{THREADS} people ask at once in {THREADS} repositories of {THREADS} installations for a workflow whose one"
-            f" step posts a comment; {rounds} rounds, each on other installations whose tokens are known.",
+            (
+                f"In {THREADS} repositories of {THREADS} installations people ask at once for a workflow whose one"
+                f" step posts a comment; {rounds} rounds, each on other installations whose tokens are known."
+            ),
             "Both talk to the same look-alike, a process of its own, which takes most of the time of both.",
             "The script makes all the bot's commits of the round, also those after the comments were posted.",
         ),

@@ -16,7 +16,8 @@ _PAGE = 100
 
 async def measure(pace: Pace, folder: Path) -> Row:
     """One dispatch in each thread; counting needs no rounds."""
-    calls, reads, size, all_calls, all_size = ({}, {}, {}, {}, {})  # type: tuple[dict[int, int], ...]
+    calls, reads, size = dict[int, int](), dict[int, int](), dict[int, int]()
+    all_calls, all_size = dict[int, int](), dict[int, int]()
     for length in LENGTHS:
         async with opened(folder / str(length), length) as thread:
             github = thread.github
@@ -26,15 +27,19 @@ async def measure(pace: Pace, folder: Path) -> Row:
             calls[length], size[length] = len(seen), github.sent - sent
             reads[length] = sum(each.method == "GET" and "/issues/1" in each.path for each in seen)
             all_calls[length], all_size[length] = await _all_pages(github)
-    longest, shortest, page = LENGTHS[-1], LENGTHS[0], LENGTHS[1]
+    longest, shortest, full = LENGTHS[-1], LENGTHS[0], LENGTHS[2]
+
+    def growth(counts: dict[int, int]) -> float:
+        return counts[longest] / counts[shortest]
+
     return Row(
         "reads",
         "API calls and bytes a dispatch",
         "reading the issue and all pages of its comments",
         (
             Goal("reads of the thread a dispatch, at most", max(reads.values()), "at most", 3),
-            Goal(f"API calls at {longest:,} comments, against {shortest}", calls[longest] / calls[shortest], "at most", 1, "×"),
-            Goal(f"bytes at {longest:,} comments, against {page}", size[longest] / size[page], "at most", 1.1, "×"),
+            Goal(f"API calls at {longest:,} comments, against {shortest}", growth(calls), "at most", 1, "×"),
+            Goal(f"bytes at {longest:,} comments, against {full:,}", size[longest] / size[full], "at most", 1.1, "×"),
         ),
         ("comments", "API calls", "of them reads of the thread", "KB", "calls for all pages", "KB of all pages"),
         tuple(
@@ -45,8 +50,8 @@ async def measure(pace: Pace, folder: Path) -> Row:
             for length in LENGTHS
         ),
         (
-            "A dispatch with one agent step that sees the thread, from its delivery to its answer: writes are counted too.",
-            f"The bytes are compared with {page} comments, which fill a page: a shorter thread has less to read.",
+            "A dispatch with one agent step that sees the thread, from delivery to answer: writes are counted too.",
+            f"The bytes are compared with {full:,} comments: of a shorter thread there is less than a page to read.",
         ),
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ async def measure(pace: Pace, folder: Path) -> Row:
 
         at = f"with {connections} connections"
         goals += [
-            Goal(f"deliveries a second {at}, against Probot + SQLite", rate_of(OURS) / rate_of(KEEPS), "at least", 2, "×"),
+            Goal(f"deliveries a second {at}, against {KEEPS}", rate_of(OURS) / rate_of(KEEPS), "at least", 2, "×"),
             Goal(
                 f"deliveries a second {at}, against a Probot that keeps nothing",
                 rate_of(OURS) / rate_of(KEEPS_NOTHING), "at least", 0.5, "×",
@@ -80,13 +80,13 @@ async def measure(pace: Pace, folder: Path) -> Row:
         tuple(figures),
         (
             (
-                f"Payloads of {PAYLOAD:,} bytes, each with its own GUID, content and signature; {rounds} rounds of {count:,}"
+                f"Payloads of {PAYLOAD:,} bytes, each with its own GUID and signature; {rounds} rounds of {count:,}"
                 " deliveries, every receiver started anew for each."
             ),
             f"The same {GENERATORS} generator processes for all; each was busy at most {max(busy):.0%} of the time.",
             (
-                "The front door is a process that only takes deliveries; the whole bot looks at each of them at the same"
-                " time, and finds that nobody spoke to it. A Probot app does nothing with a delivery here but keep it."
+                "The front door is a process that only takes deliveries; the whole bot looks at each of them meanwhile,"
+                " and finds that nobody spoke to it. A Probot app does nothing with a delivery here but keep it."
             ),
         ),
         {f"{name} (a second)": values for name, values in rates.items()}
@@ -95,7 +95,7 @@ async def measure(pace: Pace, folder: Path) -> Row:
 
 
 def payload(folder: Path) -> bytes:
-    """A delivery about a comment as the look-alike makes it, of `PAYLOAD` bytes, with `MARK` for the comment's number."""
+    """A delivery about a comment as the look-alike makes it, `PAYLOAD` bytes, `MARK` for the comment's number."""
     github = GitHub(folder)
     repository = github.repositories[0]
     github.world.comment(repository, 1, "ana", "@@")

@@ -63,7 +63,7 @@ async def measure(pace: Pace, folder: Path) -> Row:
         ),
         (
             f"{WORKERS} workers, {rounds} rounds of {count} runs, each on a thread of its own; DBOS {dbos.VERSION}.",
-            "Commits a run are those of one run alone. Side by side runs share commits (the engine's figure in the table).",
+            "Commits a run are those of one run alone. Side by side runs share them (the table's figure).",
         ),
         rates,
     )

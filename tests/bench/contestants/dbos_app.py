@@ -10,7 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from dbos import DBOS
+from dbos import DBOS  # type: ignore[import-not-found,unused-ignore]  # of its own environment
 
 STEPS = 5
 
@@ -36,7 +36,7 @@ def main() -> None:
         begun = time.perf_counter()
         with ThreadPoolExecutor(asked["workers"]) as workers:
             list(workers.map(workflow, range(asked["runs"])))
-        print(json.dumps({"seconds": time.perf_counter() - begun}), flush=True)  # noqa: T201  # its answer
+        print(json.dumps({"seconds": time.perf_counter() - begun}), flush=True)  # its answer
     DBOS.destroy()
 
 

@@ -1,4 +1,4 @@
-"""Node's packages for the contestants: installed from the pins in tests/bench/package.json, built where npm does not."""
+"""Node's packages for the contestants: installed as tests/bench/package.json pins them, built where npm does not."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Script:
         self._client = httpx.AsyncClient(trust_env=False)
         self._database = sqlite3.connect(f"{folder}/by-hand.db", isolation_level=None, check_same_thread=False)
         self._database.executescript(
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS kept (id INTEGER PRIMARY KEY, text TEXT)"
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE kept (id INTEGER PRIMARY KEY, text TEXT)"
         )
 
     async def posted(self, asked: dict[str, Any]) -> float:
@@ -75,7 +75,7 @@ async def _main() -> None:
     script = Script(*sys.argv[1:3])
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        print(json.dumps({"seconds": await script.posted(json.loads(line))}), flush=True)  # noqa: T201  # its answer
+        print(json.dumps({"seconds": await script.posted(json.loads(line))}), flush=True)  # its answer
 
 
 if __name__ == "__main__":
