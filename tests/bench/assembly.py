@@ -92,7 +92,7 @@ async def measure(pace: Pace, folder: Path) -> Row:
         ),
         (
             (
-                f"Processor time of an attempt of an agent step with the rule-based demo model, median of {times}: the store"
+                f"Processor time of an attempt of an agent step with the demo model, median of {times}: the store"
                 " is read, GitHub's answers (from memory) are parsed, thread and prompt are put together and kept."
             ),
             "The bot was told of every comment, so that its own database has all of the thread.",
