@@ -31,8 +31,8 @@ demo: $(VENV)/.demo ## play a conversation, then serve the thread page (ARGS=--o
 test: $(VENV)/.dev ## run the tests (ARGS is passed to pytest)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
-bench: $(VENV)/.dev ## run the benchmarks
-	@$(BIN)/python -m pytest -s --override-ini addopts=--import-mode=importlib tests/bench $(ARGS)
+bench: $(VENV)/.dev ## run the benchmarks, which write docs/benchmarks.* (ARGS=--quick: a short run that writes nothing)
+	@$(BIN)/python -m tests.bench $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import direction, drift of generated files
 	@failed=; \
@@ -49,4 +49,4 @@ generate: $(VENV)/.dev ## write the generated files (JSON Schemas, reference tab
 	@$(BIN)/python -m tests.generated
 
 clean: ## remove the environment and caches (never data)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .bench tests/bench/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -41,13 +41,13 @@ from bot.engine.upkeep import Upkeep
 from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
-from bot.model.delivery import NewDelivery
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import Presence, RunQueue
 from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
 from bot.store.allowances import SharedAllowances
+from bot.store.inbox import StoreInbox
 from bot.store.lock import hold
 from bot.store.probe import probe
 from bot.store.tables import Thread
@@ -80,18 +80,6 @@ INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
 #: what a process is for
 Part = Literal["serve", "receiver", "worker"]
-
-
-class StoreInbox:
-    """The front door's inbox on the store."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
-
-    async def take(self, delivery: NewDelivery) -> Literal["accepted", "duplicate"]:
-        """See `bot.webhook.Inbox.take`."""
-        now = self._clock.now()
-        return await self._store.write(lambda session: deliveries.take(session, delivery, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,10 +386,12 @@ def _app_of(server: Server) -> FastAPI:
 
 def attach(app: FastAPI, bot: Bot) -> None:
     """Put the bot's routes on the application, and the look at who asks around all of them."""
-    attach_health(app, bot)
-    inbox = StoreInbox(bot.store, SystemClock())
     secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
-    app.include_router(webhook.router(inbox, secrets=secrets, app_id=bot.settings.app_id))
+    door = webhook.door(StoreInbox(bot.store, SystemClock()), secrets=secrets, app_id=bot.settings.app_id)
+    app.include_router(webhook.route(door))
+    attach_health(app, bot)
+    # outermost: a delivery passes nothing but the door
+    app.add_middleware(webhook.Front, door=door)
     app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
 
 

@@ -21,9 +21,11 @@ from bot.context.snapshot import Anchor, Message, Pin, PinnedComment, StoredVers
 from bot.context.sources import Sources, Unavailable, comments_text
 from bot.context.thread import read_thread
 from bot.context.tokens import estimate
+from bot.context.versions import ISSUE_BODY
 from bot.context.window import Selection, Shown, WindowPolicy, authors_needed, select
 
 __all__ = [
+    "ISSUE_BODY",
     "RULES",
     "Ambient",
     "Anchor",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.context.reviews import Collected
-from bot.context.snapshot import Message, Ref, ref
+from bot.context.snapshot import Message, Ref, StoredVersion, ref
 from bot.context.versions import Versions
 from bot.model.slot import Slot
 from bot.model.thread import Comment
@@ -27,6 +27,11 @@ class Found:
     reach: int
     pinned: frozenset[Ref] = field(default_factory=frozenset)
     examined: dict[Ref, Message] = field(default_factory=dict)
+
+    def know(self, versions: Sequence[StoredVersion]) -> None:
+        """The store has more than was known: what was made of it before is looked at again."""
+        self.versions = Versions(versions)
+        self.examined.clear()
 
     def ours(self, comment: Comment) -> tuple[str | None, str]:
         """The purpose of a comment of ours, and what its parts share."""

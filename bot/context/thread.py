@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from bot.context.found import Found, IsOurs
 from bot.context.messages import in_window, is_newer, messages
@@ -13,7 +14,7 @@ from bot.context.places import Places
 from bot.context.reviews import Collected, ReviewReader, read_reviews
 from bot.context.sanitise import sanitise
 from bot.context.snapshot import Anchor, Kind, PinnedComment, StoredVersion, ThreadSnapshot, ref
-from bot.context.versions import EDITED_KNOWN, Versions
+from bot.context.versions import EDITED_KNOWN, Older, Versions
 from bot.model.thread import Issue, ReviewPlace
 
 
@@ -26,6 +27,8 @@ async def read_thread(
     window: int,
     known_count: int = 0,
     versions: Sequence[StoredVersion] = (),
+    since: datetime | None = None,
+    older: Older | None = None,
     pins: Sequence[PinnedComment] = (),
     is_ours: IsOurs,
     is_command_only: Callable[[str], bool],
@@ -39,14 +42,15 @@ async def read_thread(
     of a comment's text that it only holds a built-in command or an answer to a gate. `window` 0 reads the issue alone.
     `reach` is how many mentionable comments keep their text, so that a step that sees only what writers wrote can look
     past what others wrote (default: twice the window; more is wise where strangers comment and a step is risky).
+    `versions` may be those of comments written `since` then alone (None: of all); `older` gives more of them, where
+    what was read goes further back or does not fill the window.
     Raises what the reader raises: NotFound for a thread that was deleted or transferred.
     """
     issue = await reader.issue(number)
-    stored = Versions(versions)
     places = Places(anchor, issue.created_at)
     found = Found(
         Collected(),
-        stored,
+        Versions(versions),
         is_ours,
         is_command_only,
         max(window, reach or 2 * window),
@@ -74,10 +78,12 @@ async def read_thread(
         found.read.conversation = await read_pages(
             reader, number, count, precedes=places.precede, enough=enough_comments
         )
+    if older is not None:
+        await _look_back(found, places, since, older)
     reads = 1 + found.read.reads
     shown_pins, notes = known_pins(found, issue, pins)
     found.pinned = frozenset(pin.message.ref for pin in shown_pins)
-    body, body_removed, body_notes = _issue(issue, stored.issue_body(issue, anchor))
+    body, body_removed, body_notes = _issue(issue, found.versions.issue_body(issue, anchor))
     return ThreadSnapshot(
         issue=body,
         issue_removed=body_removed,
@@ -90,6 +96,18 @@ async def read_thread(
         complete=_is_complete(found.read, window, issue),
         place=_place(found, anchor),
     )
+
+
+async def _look_back(found: Found, places: Places, since: datetime | None, older: Older) -> None:
+    """Have the store's texts of every comment that was looked at; and of all comments where the window is not full."""
+    if since is None:
+        return
+    full = len({message.unit for message in in_window(found, places)}) >= found.reach
+    oldest = min((message.created_at for message in found.examined.values()), default=since)
+    if not full:
+        found.know(await older(None))
+    elif oldest < since:
+        found.know(await older(oldest))
 
 
 def _is_complete(read: Collected, window: int, issue: Issue) -> bool:

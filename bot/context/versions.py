@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from bot.context.snapshot import Anchor, Ref, StoredVersion, ref
 from bot.model.thread import Comment, Issue
 
 EDITED_KNOWN = "edited since; shown as it was"
 EDITED_UNKNOWN = "edited since; the text of that time is not known"
-_ISSUE_BODY: Ref = ("comment", 0)
+#: the number under which an issue's body is kept
+ISSUE_BODY = 0
+_ISSUE_BODY: Ref = ("comment", ISSUE_BODY)
+
+
+#: gives what was seen of comments written since an earlier moment, None for everything
+Older = Callable[[datetime | None], Awaitable[Sequence[StoredVersion]]]
 
 
 class Versions:

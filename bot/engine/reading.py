@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, pinned, read_thread, stored
+from bot.context import (
+    ISSUE_BODY,
+    Anchor,
+    PinnedComment,
+    StoredVersion,
+    ThreadSnapshot,
+    pinned,
+    read_thread,
+    stored,
+)
 from bot.context.snapshot import Kind, Ref, ref
 from bot.engine.assembly import RoleOf
 from bot.engine.commit import Terms, keep_thread
@@ -17,6 +26,9 @@ from bot.model.slot import Slot
 from bot.model.thread import Comment
 from bot.store import Session, deliveries, snapshots, spoken, threads
 from bot.store.runs import RunRows
+
+#: comments whose texts are read from the store at first: as many as a window looks at where nobody floods the thread
+NEWEST = 30
 
 
 class Reading:
@@ -57,16 +69,22 @@ class Reading:
 
         `before` is another anchor, of which about `known_count` comments stand up to it.
         """
-        anchor, versions, pins, purposes = await self._t.store.read(lambda session: _known(session, rows))
+        anchor, since, seen, pins, purposes = await self._t.store.read(lambda session: _known(session, rows, before))
+
+        async def older(since: datetime | None) -> list[StoredVersion]:
+            return await self._t.store.read(lambda session: _seen(session, rows, since, anchor, pins, purposes))
+
         handles = terms.configuration.bot.mention or (self._t.handle(),)
         return await read_thread(
             client,
             reviews=client,
             number=rows.thread.number,
-            anchor=before or anchor,
+            anchor=anchor,
             window=count,
             known_count=known_count or rows.dispatch.comment_count,
-            versions=versions,
+            versions=seen,
+            since=since,
+            older=older,
             pins=pins,
             is_ours=lambda comment: self._ours(comment, rows, purposes),
             is_command_only=lambda text: self._t.command_only(text, handles),
@@ -82,17 +100,37 @@ class Reading:
         return mark.slot if mark else purposes.get(ref(comment), bare)
 
 
-def _known(session: Session, rows: RunRows) -> tuple[Anchor, list[StoredVersion], list[PinnedComment], dict[Ref, str]]:
-    """What the store holds of the thread: the anchor, every text, every pin, our comments' purposes."""
-    dispatch, thread = rows.dispatch, rows.thread
-    arrived = deliveries.received_at(session, dispatch.delivery_id)
+def _known(
+    session: Session, rows: RunRows, before: Anchor | None
+) -> tuple[Anchor, datetime | None, list[StoredVersion], list[PinnedComment], dict[Ref, str]]:
+    """What the store holds of the thread: the anchor, the newest texts up to it and since when, every pin, purposes."""
+    thread, anchor = rows.thread, before or _anchor(session, rows)
     purposes = spoken.by_posted(session, thread.id)
+    pins = [pinned(row) for row in threads.pins(session, thread.id)]
+    since = threads.newest_since(session, thread.id, anchor.cut, NEWEST)
+    return anchor, since, _seen(session, rows, since, anchor, pins, purposes), pins, purposes
+
+
+def _anchor(session: Session, rows: RunRows) -> Anchor:
+    """Where the window of a run ends."""
+    dispatch = rows.dispatch
     at = datetime.fromisoformat(dispatch.trigger["at"])
     root, kind = dispatch.reply_to, cast("Kind", dispatch.target_kind)
     if dispatch.depth:
         # what a run has started sees the thread as it was then, the comment at the root of the chain among the others
-        anchor = Anchor(None, at, dispatch.created_at, root_id=root)
-    else:
-        anchor = Anchor(dispatch.comment_id, at, arrived, kind, root)
-    versions = [stored(row, purposes) for row in threads.versions(session, thread.id)]
-    return anchor, versions, [pinned(row) for row in threads.pins(session, thread.id)], purposes
+        return Anchor(None, at, dispatch.created_at, root_id=root)
+    return Anchor(dispatch.comment_id, at, deliveries.received_at(session, dispatch.delivery_id), kind, root)
+
+
+def _seen(
+    session: Session,
+    rows: RunRows,
+    since: datetime | None,
+    anchor: Anchor,
+    pins: Sequence[PinnedComment],
+    purposes: Mapping[Ref, str],
+) -> list[StoredVersion]:
+    """The texts of what was written since then, of what is pinned or asks, and of the issue's own body."""
+    asking = {number for number in (anchor.comment_id, anchor.root_id) if number is not None}
+    also = {ISSUE_BODY, *asking, *(pin.comment.id for pin in pins)}
+    return [stored(row, purposes) for row in threads.versions(session, rows.thread.id, since, also)]

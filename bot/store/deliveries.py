@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Insert, String, cast, func, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, SQLModel, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
@@ -18,6 +19,13 @@ from bot.store.database import ring
 from bot.store.due import due as due_at
 from bot.store.tables import Delivery, Dispatch
 
+Taken = Literal["accepted", "duplicate"]
+
+#: by the database's name
+_TAKE: Mapping[str, ReturningInsert[tuple[str]]] = {
+    name: insert(Delivery.__table__).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
+    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
 #: the webhook event whose bodies hold the text of a comment, by what sort of comment it is
 _TOLD_BY = {
     "comment": "issue_comment",
@@ -36,30 +44,36 @@ def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, 
     return done.rowcount == 1
 
 
-def take(session: Session, new: NewDelivery, now: datetime) -> Literal["accepted", "duplicate"]:
+def take(session: Session, new: NewDelivery, now: datetime) -> Taken:
     """Keep a delivery unless one with the same GUID or the same content is kept already."""
-    taken = insert_or_ignore(
-        session,
-        Delivery,
+    return take_all(session, [new], now)[0]
+
+
+def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> list[Taken]:
+    """Keep deliveries, each unless one with the same GUID or the same content is kept already, or stands before it."""
+    rows = [
         {
             "id": new_id(),
-            "app_id": new.app_id,
-            "guid": new.guid,
-            "content_key": new.content,
-            "event": new.event,
-            "action": new.action,
-            "repository_id": new.repository_id,
-            "headers": dict(new.headers),
-            "body": new.body,
+            "app_id": each.app_id,
+            "guid": each.guid,
+            "content_key": each.content,
+            "event": each.event,
+            "action": each.action,
+            "repository_id": each.repository_id,
+            "headers": dict(each.headers),
+            "body": each.body,
             "received_at": now,
-            "origin": new.origin,
+            "origin": each.origin,
             "state": DeliveryState.NEW,
             "reason": "",
-        },
-    )
-    if taken:
+        }
+        for each in new
+    ]
+    # without the ORM: it costs more than everything else that is done for a delivery
+    kept = set(session.connection().execute(_TAKE[session.get_bind().dialect.name], rows).scalars())
+    if kept:
         ring(session, "delivery")
-    return "accepted" if taken else "duplicate"
+    return ["accepted" if row["id"] in kept else "duplicate" for row in rows]
 
 
 def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:

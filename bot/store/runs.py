@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, and_, col, exists, func, not_, or_, select
 
@@ -114,22 +114,59 @@ def next_due(session: Session) -> datetime | None:
     return session.exec(select(func.min(Run.not_before)).where(col(Run.state).in_(states))).one()
 
 
+#: made once: putting a statement together costs more than running it, and these run at every step of every run
+_HEAD = (
+    select(Run, Dispatch, Thread, Snapshot)
+    .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+    .join(Thread, col(Thread.id) == col(Run.thread_id))
+    .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
+    .where(Run.id == bindparam("run_id"))
+)
+_FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
+_ATTEMPTS = select(Attempt).where(Attempt.run_id == bindparam("run_id")).order_by(col(Attempt.id))
+_GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
+_ARTIFACTS = select(Artifact).where(Artifact.run_id == bindparam("run_id")).order_by(col(Artifact.id))
+_EXPORTS = select(Export).where(Export.run_id == bindparam("run_id")).order_by(col(Export.revision))
+_POSTS = (
+    select(Outbox)
+    .where(Outbox.run_id == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
+    .order_by(col(Outbox.id))
+)
+_NEWEST_VALUES = (
+    select(Value)
+    .where(
+        col(Value.id).in_(
+            select(func.max(col(Value.id)))
+            .where(
+                Value.run_id == bindparam("run_id"),
+                col(Value.frame_id).not_in(
+                    select(Frame.id).where(Frame.run_id == bindparam("run_id"), col(Frame.cursor) == OVER)
+                ),
+            )
+            .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
+        )
+    )
+    .order_by(col(Value.id))
+)
+
+
 def rows(session: Session, run_id: str) -> RunRows:
-    """The rows of a run, attempts in the order they were made."""
-    run = session.get_one(Run, run_id)
+    """The rows of a run, attempts in the order they were made. Raises `NoResultFound` where there is none."""
+    of = {"run_id": run_id}
+    run, dispatch, thread, snapshot = session.exec(_HEAD, params=of).one()
     first = session.get(Run, run.retry_of) if run.retry_of is not None else None
     return RunRows(
         run=run,
-        dispatch=session.get_one(Dispatch, run.dispatch_id),
-        thread=session.get_one(Thread, run.thread_id),
-        snapshot=session.get_one(Snapshot, run.snapshot_id),
-        frames=list(session.exec(select(Frame).where(Frame.run_id == run_id).order_by(col(Frame.id)))),
-        attempts=list(session.exec(select(Attempt).where(Attempt.run_id == run_id).order_by(col(Attempt.id)))),
+        dispatch=dispatch,
+        thread=thread,
+        snapshot=snapshot,
+        frames=list(session.exec(_FRAMES, params=of)),
+        attempts=list(session.exec(_ATTEMPTS, params=of)),
         values=newest_values(session, run_id),
-        gates=list(session.exec(select(Gate).where(Gate.run_id == run_id).order_by(col(Gate.id)))),
+        gates=list(session.exec(_GATES, params=of)),
         posts=posts(session, run_id),
-        artifacts=list(session.exec(select(Artifact).where(Artifact.run_id == run_id).order_by(col(Artifact.id)))),
-        exports=list(session.exec(select(Export).where(Export.run_id == run_id).order_by(col(Export.revision)))),
+        artifacts=list(session.exec(_ARTIFACTS, params=of)),
+        exports=list(session.exec(_EXPORTS, params=of)),
         again=first.number if first is not None else None,
     )
 
@@ -137,9 +174,7 @@ def rows(session: Session, run_id: str) -> RunRows:
 def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
     """By attempt: what is to be done on GitHub for those of a run that wait for it."""
     found: dict[str, list[Outbox]] = {}
-    for row in session.exec(
-        select(Outbox).where(Outbox.run_id == run_id, col(Outbox.attempt_id).is_not(None)).order_by(col(Outbox.id))
-    ):
+    for row in session.exec(_POSTS, params={"run_id": run_id}):
         found.setdefault(row.attempt_id or "", []).append(row)
     return found
 
@@ -149,13 +184,7 @@ def newest_values(session: Session, run_id: str) -> list[Value]:
 
     Nobody looks at what was written for an element that is over: its result is all that is left of it.
     """
-    over = select(Frame.id).where(Frame.run_id == run_id, col(Frame.cursor) == OVER)
-    newest = (
-        select(func.max(col(Value.id)))
-        .where(Value.run_id == run_id, col(Value.frame_id).not_in(over))
-        .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
-    )
-    return list(session.exec(select(Value).where(col(Value.id).in_(newest)).order_by(col(Value.id))))
+    return list(session.exec(_NEWEST_VALUES, params={"run_id": run_id}))
 
 
 def every_value(session: Session, run_id: str) -> list[Value]:

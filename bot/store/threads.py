@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from sqlalchemy import delete, null, update
+from sqlalchemy import Table, delete, null, update
 from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
@@ -15,6 +16,8 @@ from bot.store.deliveries import insert_or_ignore
 from bot.store.tables import CommentVersion, Pin, Thread
 
 Kind = Literal["comment", "review", "review_comment"]
+
+_VERSION: Table = CommentVersion.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 
 
 def ensure(
@@ -121,15 +124,40 @@ def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | N
     return session.exec(gone.limit(1)).first() is not None
 
 
-def versions(session: Session, thread_id: str) -> list[CommentVersion]:
-    """Every version of every comment of the thread, oldest first."""
-    return list(
-        session.exec(
-            select(CommentVersion)
-            .where(CommentVersion.thread_id == thread_id)
-            .order_by(col(CommentVersion.created_at), col(CommentVersion.comment_id), col(CommentVersion.id))
-        )
+def versions(
+    session: Session, thread_id: str, since: datetime | None = None, also: Collection[int] = ()
+) -> Sequence[CommentVersion]:
+    """Every version of every comment of the thread, oldest first, as rows that are in no session.
+
+    With `since` only those of comments written then or later, and of those whose numbers are in `also`.
+    """
+    query = select(*_VERSION.c).where(_VERSION.c.thread_id == thread_id)
+    if since is not None:
+        late = query.where(_VERSION.c.created_at >= since)
+        early = query.where(_VERSION.c.comment_id.in_(also), _VERSION.c.created_at < since)
+        # two queries, each along an index: with an OR the whole thread would be walked
+        rows = [*session.connection().execute(early), *session.connection().execute(late)]
+    else:
+        rows = list(session.connection().execute(query))
+    rows.sort(key=lambda row: (row.created_at, row.comment_id, row.id))
+    # plain rows have the same attributes and cost a fraction: a window needs a hundred of them
+    return cast("list[CommentVersion]", rows)
+
+
+def newest_since(session: Session, thread_id: str, until: datetime, count: int) -> datetime | None:
+    """Since when the newest `count` comments up to a moment were written; None where there are no older ones.
+
+    Comments of one second count as one, and every version of a comment too.
+    """
+    moments = (
+        select(CommentVersion.created_at)
+        .where(CommentVersion.thread_id == thread_id, CommentVersion.created_at <= until)
+        .distinct()
+        .order_by(col(CommentVersion.created_at).desc())
+        .limit(count + 1)
     )
+    found = list(session.exec(moments))
+    return found[count - 1] if len(found) > count else None
 
 
 def newest(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> CommentVersion | None:

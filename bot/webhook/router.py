@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot import log
 from bot.model.delivery import NewDelivery
@@ -20,6 +20,7 @@ from bot.webhook.entry import admit
 from bot.webhook.inbox import Inbox
 from bot.webhook.signature import usable, verify, well_formed
 
+PATH = "/webhook"
 _GUID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _EVENT = re.compile(r"[a-z0-9_]{1,64}")
 _SIGNATURE = b"x-hub-signature-256"
@@ -43,31 +44,53 @@ def router(
     actions, that are kept; `limit` is in bytes, `timeout` in seconds. Raises `OperatorError` where a secret is missing
     or empty.
     """
-    door = _Door(inbox, usable(secrets), app_id, handled, limit, timeout)
+    return route(door(inbox, secrets=secrets, app_id=app_id, handled=handled, limit=limit, timeout=timeout))
+
+
+def door(
+    inbox: Inbox,
+    *,
+    secrets: Sequence[bytes],
+    app_id: int,
+    handled: Mapping[str, Collection[str]] = HANDLED,
+    limit: int = stream.LIMIT,
+    timeout: float = stream.TIMEOUT,
+) -> Door:
+    """What answers `POST /webhook`; see `router`."""
+    return Door(inbox, usable(secrets), app_id, handled, limit, timeout)
+
+
+def route(door: Door) -> APIRouter:
+    """The route `POST /webhook` with this door behind it."""
 
     class Route(APIRoute):
         """Answers without FastAPI's request machinery, which costs more than everything that is done here."""
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["method"] == "POST":
-                status, answer = await door.answer(scope["headers"], receive)
-                extra = [(b"retry-after", b"%d" % RETRY_AFTER)] if status == 503 else []
-            else:
-                status, answer, extra = 405, _refusal("send a POST"), [(b"allow", b"POST")]
-            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer)), *extra]
-            await send({"type": "http.response.start", "status": status, "headers": headers})
-            await send({"type": "http.response.body", "body": answer})
+            await door(scope, receive, send)
 
     async def webhook() -> None:
         """Take one delivery from GitHub: 202 means that it is on disk."""
 
     out = APIRouter()
-    out.routes.append(Route("/webhook", webhook, methods=["POST"], status_code=202, **_OPENAPI))
+    out.routes.append(Route(PATH, webhook, methods=["POST"], status_code=202, **_OPENAPI))
     return out
 
 
-class _Door:
-    """What is decided about one request."""
+class Front:
+    """A middleware that hands deliveries to the door past all routing, which costs as much as the door itself."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        mine = scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST"
+        await (self._door if mine else self._app)(scope, receive, send)
+
+
+class Door:
+    """What is decided about one request, and its answer. Made by `door`."""
 
     def __init__(
         self,
@@ -86,6 +109,17 @@ class _Door:
         self._timeout = timeout
         self._budget = stream.Budget()
         self._log = log.get("webhook")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["method"] == "POST":
+            status, answer = await self.answer(scope["headers"], receive)
+            extra = [(b"retry-after", b"%d" % RETRY_AFTER)] if status == 503 else []
+        else:
+            status, answer, extra = 405, _refusal("send a POST"), [(b"allow", b"POST")]
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer)), *extra]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
 
     async def answer(self, raw_headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> tuple[int, bytes]:
         """Status and JSON for a request. Nothing about the request is told before its signature was found right."""

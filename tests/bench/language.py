@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from bot.workflows import Slot, Template, builtin_files, load
 from bot.workflows.conditions import Condition
+from tests.bench.figures import Goal, Pace, Row, shown
 
 _STEP = """
   - id: s{0}
@@ -48,6 +50,32 @@ def nested(number: int) -> dict[str, str]:
         )
         rows.append(_NESTED.format(group, inner))
     return {".github/bot.yml": _HEAD % number + "".join(rows)}
+
+
+async def measure(pace: Pace, folder: Path) -> Row:
+    """Each by itself, at best."""
+    times = pace.of(20, 5)
+    row, nest = load_ms(flat, times), load_ms(nested, times)
+    slot, condition = slot_us(times), condition_us(times)
+    return Row(
+        "language",
+        "The workflow language",
+        "nothing",
+        (
+            Goal(f"loading and checking {STEPS} steps in a row", row, "at most", LOAD_MS, "ms"),
+            Goal(f"loading and checking {STEPS} steps in groups", nest, "at most", LOAD_MS, "ms"),
+            Goal("filling a template of a prompt", slot, "at most", SLOT_US, "µs"),
+            Goal("a condition", condition, "at most", CONDITION_US, "µs"),
+        ),
+        ("what", "measured"),
+        (
+            (f"{STEPS} steps in a row (ms)", shown(row)),
+            (f"{STEPS} steps in groups (ms)", shown(nest)),
+            ("a template with two values (µs)", shown(slot)),
+            ("a condition over two values (µs)", shown(condition)),
+        ),
+        (f"Processor time, the best of {times}.",),
+    )
 
 
 def load_ms(files: Callable[[int], dict[str, str]], rounds: int) -> float:

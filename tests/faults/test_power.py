@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import StoreInbox
 from bot.demo.deliveries import Deliverer
 from bot.demo.server import LookAlikeServer
 from bot.model.delivery import NewDelivery
 from bot.model.state import DeliveryState
 from bot.publish.marker import strip
 from bot.store import Store, deliveries, open_store
+from bot.store.inbox import StoreInbox
 from tests import rows
 from tests.faults.power import Did, Disk, Recorder, sqlite_library
 from tests.faults.process import BotProcess, free_port
