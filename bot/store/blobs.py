@@ -57,8 +57,9 @@ async def used(store: Store) -> set[bytes]:
 def _texts(session: Session, name: str, columns: Sequence[str], after: str) -> tuple[str | None, list[str]]:
     """The columns as text, of a page of rows behind an id, and the last of those."""
     found = table(name)
-    query = rows_of(found.c.id, *(cast(found.c[column], String) for column in columns))
-    rows = session.connection().execute(query.where(found.c.id > after).order_by(found.c.id).limit(PAGE)).all()
+    (key,) = found.primary_key.columns
+    query = rows_of(key, *(cast(found.c[column], String) for column in columns))
+    rows = session.connection().execute(query.where(key > after).order_by(key).limit(PAGE)).all()
     texts = [text for row in rows for text in row[1:] if text]
     return (rows[-1][0] if len(rows) == PAGE else None), texts
 

@@ -27,7 +27,7 @@ REASON = "forgotten"
 #: runs and posts that one transaction ends
 _AT_ONCE = 10
 #: a run's rows, those that refer to others before those
-_TABLES = ("value", "artifact", "export", "steer", "outbox", "gate", "attempt")
+_TABLES = ("clone", "value", "artifact", "export", "steer", "outbox", "gate", "attempt")
 
 
 def _threads(what: Forgotten) -> Any:

@@ -150,6 +150,14 @@ KEPT: Mapping[str, Mapping[str, Kept]] = {
         "created_at": Kept(What.TIME, Goes.UNUSED),
         "round": Kept(What.FIGURE, Goes.UNUSED),
     },
+    "clone": _rows(
+        Goes.RUN,
+        {
+            **_identity("run_id", "repository_id", "commit", "mark"),
+            **_names("ref"),
+            **_digests(Goes.RUN, "blob"),
+        },
+    ),
     "commentversion": _rows(
         Goes.SEEN,
         {

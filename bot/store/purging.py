@@ -32,7 +32,7 @@ OPEN = [state for state in RunState if not state.ended]
 #: what the manifest says of comments that a prompt has
 _SEEN = frozenset({"included", "pinned", "request", "thread"})
 #: a run's rows
-_TABLES = ("value", "artifact", "export", "steer", "gate", "frame", "attempt")
+_TABLES = ("clone", "value", "artifact", "export", "steer", "gate", "frame", "attempt")
 
 
 def due(session: Session, before: datetime) -> list[str]:

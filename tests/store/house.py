@@ -24,6 +24,7 @@ from bot.store import deliveries, outbox, runs, snapshots, threads
 from bot.store.tables import (
     Artifact,
     Attempt,
+    Clone,
     Delivery,
     Dispatch,
     Export,
@@ -102,6 +103,10 @@ def run(
             Artifact(
                 run_id=made.id, attempt_id=attempt.id, frame_id=frame.id, name="report", kind="file", path=words,
                 blob=blob(session, f"artifact {words} {guid}", at),
+            ),
+            Clone(
+                run_id=made.id, repository_id=501, ref="main", commit="c0ffee", mark="m",
+                blob=blob(session, f"clone {words} {guid}", at),
             ),
             Export(run_id=made.id, revision=1, value={"a": words}, attempts=[attempt.id], made_at=at),
             Spend(

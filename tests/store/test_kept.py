@@ -70,6 +70,6 @@ def test_digests_and_logins_name_columns() -> None:
     """What is looked through for bytes in use, and what is replaced when a person is forgotten."""
     for name, columns in digests().items():
         assert set(columns) <= set(table(name).columns.keys())
-    assert set(digests()) == {"artifact", "attempt", "frame", "gate", "run"}
+    assert set(digests()) == {"artifact", "attempt", "clone", "frame", "gate", "run"}
     for name, logins in LOGINS.items():
         assert {*logins, *logins.values()} <= set(table(name).columns.keys())
