@@ -100,7 +100,8 @@ def _unwaiting(session: Session) -> tuple[str, str]:
     connection = session.connection()
     if connection.dialect.name == "sqlite":
         connection.execute(text("PRAGMA busy_timeout=0"))
-        return "sqlite", connection.execute(text("PRAGMA database_list")).one()[2]
+        # the first is the file; another one is there once something temporary was needed
+        return "sqlite", connection.execute(text("PRAGMA database_list")).all()[0][2]
     connection.execute(text("SELECT set_config('lock_timeout', '1ms', false)"))
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
