@@ -51,16 +51,16 @@ async def test_a_killed_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """The one with the duties and half of the runs dies: all goes on in under 15 s, in order, each told once."""
     flag = tmp_path / "flag"
     parts = ("receiver", "receiver", "worker", "worker")
-    async with open_cluster(tmp_path, configuration(flag), *parts, more=OPEN | {"BOT_WORKERS": "3"}) as cluster:
-        cluster.open_issues(6)
-        for number in range(1, 7):
+    async with open_cluster(tmp_path, configuration(flag), *parts, more=OPEN | {"BOT_WORKERS": "2"}) as cluster:
+        cluster.open_issues(4)
+        for number in range(1, 5):
             await cluster.ask("@bot slow", number)
             await cluster.ask("@bot quick", number)
-        await working(cluster, 6)
+        await working(cluster, 4)
         victim = cluster.having("outbox")
         assert victim is cluster.having("intake")
         lost = held(cluster, victim)
-        assert len(lost) == 3
+        assert len(lost) == 2
         dead = cluster.holder(victim)
         await victim.stop()
         taken = await cluster.until(lambda: cluster.rows("SELECT 1 FROM run WHERE lease_owner = %s", dead) == [], 30)
@@ -74,7 +74,7 @@ async def test_a_killed_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str
         await cluster.settled(90)
         codes = "SELECT DISTINCT error->>'code' FROM attempt WHERE state = 'interrupted'"
         assert cluster.rows(codes) == [("interrupted_with_others",)]
-        for number in range(1, 7):
+        for number in range(1, 5):
             assert cluster.numbers(number) == ["r1", "r2"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from sqlmodel import select
 from bot.errors import Lost, NotFound, Transient, Unsure
 from bot.model.state import OutboxState
 from bot.publish import sender as sending
-from bot.publish.performer import Act, Made, Performer
+from bot.publish.performer import Act, Found, Made, Performer
 from bot.publish.sender import Sender
 from bot.store import Session, doubt, open_store, outbox, processes
 from bot.store.fence import FencedStore
@@ -55,7 +55,7 @@ class Post:
         return Sender(world.store, {"comment": nothing}, world.clock, owner="me", duty=duty)
 
 
-async def _nothing(act: Act, since: object) -> list[object]:
+async def _nothing(act: Act, since: datetime) -> list[Found]:
     return []
 
 
