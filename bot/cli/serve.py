@@ -17,9 +17,9 @@ from bot.settings import Settings, missing_to_serve
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (BOT_HOST).")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (BOT_PORT).")] = None,
-    worker: Annotated[
-        bool, typer.Option(" /--no-worker", help="Take deliveries and answer the API; leave the work to `worker`s.")
-    ] = True,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Take deliveries and answer the API; leave the work to `worker`s.")
+    ] = False,
 ) -> None:
     """Take deliveries and work on them until stopped."""
     found = _found(delivered=True)
@@ -31,7 +31,7 @@ def serve(
             port if port is not None else found.port,
             lambda bound: err(f"threadsmith listens on http://{at}:{bound} (webhook: /webhook)"),
         ),
-        part="serve" if worker else "receiver",
+        part="receiver" if no_worker else "serve",
         environ=os.environ,
     )
 
@@ -39,7 +39,7 @@ def serve(
 def work(
     health_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Answer /healthz and /readyz there, on BOT_HOST; else nothing listens."),
+        typer.Option(min=0, max=65535, help="Answer /healthz, /readyz and /metrics there, on BOT_HOST; else nothing."),
     ] = None,
 ) -> None:
     """Work on what `serve` processes of the same PostgreSQL database took in, until stopped."""

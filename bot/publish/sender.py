@@ -142,7 +142,8 @@ class Sender:
                 await self.recover()
             except Transient as error:
                 _log.error("store_refuses", reason=str(error))
-            await self._clock.sleep(DEAD_EVERY)
+            # by real time, as the database's is by which processes die
+            await asyncio.sleep(DEAD_EVERY)
 
     async def _finish(self, under_way: set[asyncio.Task[None]]) -> None:
         """What has left must be recorded; what hangs is for whoever sends next to look for."""

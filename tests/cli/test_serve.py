@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import pytest
 
 from bot.demo.deliveries import Deliverer
+from tests.databases import DATABASES
 from tests.restarts import ATTEMPTS, Scene, scene, until
 from tests.stage import make_world
 
@@ -144,3 +146,45 @@ async def test_serve_on_a_port_in_use(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert err.decode().splitlines()[-2] == f"cannot listen on 127.0.0.1:{port}"
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("arguments", [("serve", "--no-worker", "--port", "0"), ("worker",)])
+async def test_sqlite_is_one_process_s_own(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Nobody else could open that database: two lines that say what to do."""
+    async with scene(tmp_path) as here:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", *arguments, cwd=here.folder, env=environment(here),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, out) == (1, b"")
+    first, second = err.decode().splitlines()
+    assert first == "SQLite is one process's own"
+    assert "BOT_DATABASE_URL" in second
+
+
+async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path) -> None:
+    """It needs no webhook secret, says that it works, answers for its health where it is asked to, and goes."""
+    async with scene(tmp_path) as here:
+        with DATABASES.server.database() as url:
+            more = {"BOT_DATABASE_URL": url, "BOT_GITHUB_WEBHOOK_SECRET": ""}
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "bot", "worker", "--health-port", "0", cwd=here.folder,
+                env=environment(here, **more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            try:
+                assert process.stderr is not None
+                told = [(await asyncio.wait_for(process.stderr.readline(), 60)).decode().strip() for _ in range(2)]
+                assert told[0] == "threadsmith works"
+                found = re.fullmatch(r"health on (http://127\.0\.0\.1:\d+)/readyz", told[1])
+                assert found, told
+                async with httpx.AsyncClient(trust_env=False) as client:
+                    assert (await client.get(f"{found[1]}/readyz")).status_code == 200
+                    assert (await client.post(f"{found[1]}/webhook")).status_code == 404
+                process.send_signal(signal.SIGTERM)
+                await asyncio.wait_for(process.communicate(), 10)
+                assert process.returncode == 0
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.communicate()

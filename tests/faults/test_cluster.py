@@ -51,16 +51,16 @@ async def test_a_killed_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """The one with the duties and half of the runs dies: all goes on in under 15 s, in order, each told once."""
     flag = tmp_path / "flag"
     parts = ("receiver", "receiver", "worker", "worker")
-    async with open_cluster(tmp_path, configuration(flag), *parts, more=OPEN | {"BOT_WORKERS": "3"}) as cluster:
-        cluster.open_issues(6)
-        for number in range(1, 7):
+    async with open_cluster(tmp_path, configuration(flag), *parts, more=OPEN | {"BOT_WORKERS": "2"}) as cluster:
+        cluster.open_issues(4)
+        for number in range(1, 5):
             await cluster.ask("@bot slow", number)
             await cluster.ask("@bot quick", number)
-        await working(cluster, 6)
+        await working(cluster, 4)
         victim = cluster.having("outbox")
         assert victim is cluster.having("intake")
         lost = held(cluster, victim)
-        assert len(lost) == 3
+        assert len(lost) == 2
         dead = cluster.holder(victim)
         await victim.stop()
         taken = await cluster.until(lambda: cluster.rows("SELECT 1 FROM run WHERE lease_owner = %s", dead) == [], 30)
@@ -74,7 +74,7 @@ async def test_a_killed_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str
         await cluster.settled(90)
         codes = "SELECT DISTINCT error->>'code' FROM attempt WHERE state = 'interrupted'"
         assert cluster.rows(codes) == [("interrupted_with_others",)]
-        for number in range(1, 7):
+        for number in range(1, 5):
             assert cluster.numbers(number) == ["r1", "r2"]
 
 
@@ -186,3 +186,48 @@ async def test_what_people_say_reaches_the_process_that_runs_it(tmp_path: Path) 
         for number in (1, 2):
             await cluster.ask("@bot cancel r1", number)
         await cluster.until(lambda: cluster.rows("SELECT DISTINCT state FROM run") == [("cancelled",)], 8)
+
+
+CLONE_YML = """\
+version: 1
+workflows:
+  build:
+    steps:
+      - id: make
+        workspace: read
+        run: mkdir -p out/deep && echo made > out/deep/file && ln -s deep/file out/link && echo heard
+      - {{id: hold, run: "until test -e {flag}; do sleep 0.2; done"}}
+      - id: see
+        workspace: read
+        run: cat out/link README.md; cat "$BOT_RUN_DIR/make/stdout"; ls -A out
+"""
+
+
+async def test_a_run_ends_on_another_machine_with_what_its_steps_left(tmp_path: Path) -> None:
+    """It began on one data folder and ends on another: the same commit, though the branch moved, and the same files."""
+    flag = tmp_path / "flag"
+    files = {".github/bot.yml": CLONE_YML.format(flag=flag), "README.md": "first\n"}
+    async with open_cluster(tmp_path, files, "receiver", "worker", "worker", more=OPEN) as cluster:
+        await cluster.ask("@bot build")
+        holding = "SELECT count(*) FROM attempt WHERE step = 'hold' AND state = 'running'"
+        await cluster.until(lambda: cluster.rows(holding) == [(1,)])
+        workers = [one for one in cluster.members.values() if one.part == "worker"]
+        first = next(one for one in workers if held(cluster, one))
+        (second,) = (one for one in workers if one is not first)
+        cluster.world.write_file(cluster.repo, "README.md", "second\n", "meg")
+        assert (first.data / "work" / "runs").is_dir()
+        assert not (second.data / "work" / "runs").is_dir()
+        await first.stop()
+        flag.touch()
+        await cluster.settled()
+        (reply,) = cluster.replies()
+        assert "made\nfirst\nheard\ndeep\nlink" in reply
+        attempts = "SELECT step, number, state FROM attempt ORDER BY id"
+        assert cluster.rows(attempts) == [
+            ("make", 1, "success"),
+            ("hold", 1, "interrupted"),
+            ("hold", 2, "success"),
+            ("see", 1, "success"),
+        ]
+        # when a run is over, what was kept for others goes
+        assert cluster.rows("SELECT run_id FROM clone") == []
