@@ -39,7 +39,6 @@ from tests.restarts import until
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.stage import make_settings, make_world
 
-#: of a claim
 FIVE = timedelta(minutes=5)
 
 
