@@ -140,7 +140,7 @@ def test_further_calls_are_paid_for(session: Session) -> None:
 
 
 def test_a_clock_that_goes_back(session: Session) -> None:
-    """Gives one token and takes none, two seconds give nothing, and what was created in the future blocks nobody for longer than an hour."""
+    """Gives one token and takes none; what was created in the future blocks nobody for longer than an hour."""
     pace = Pace(burst=2)
     assert take(session, pace, 100) == 0.0
     assert [take(session, pace, 0) for _ in range(3)] == [0.0, 0.0, 1.0]
