@@ -72,7 +72,7 @@ class Scene:
 
     async def rests(self) -> None:
         """Within seconds, though the clock went by minutes."""
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(90):
             while True:
                 await self.deliverer.settle()
                 if await self.bot.store.read(unfinished) == 0:
