@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import PATIENCE, patient
 from bot.dispatch.hearing import Hearing
-from bot.dispatch.owed import BROKEN, REFUSED, UNANSWERED, Owed
+from bot.dispatch.owed import BROKEN, REFUSED, SET_ASIDE, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.model.event import Event
+from bot.model.ident import new_id
 from bot.model.state import DeliveryState
-from bot.store import Session, deliveries
+from bot.store import Session, deliveries, suspects
 from bot.store.tables import Delivery
 
 _log = log.get("dispatch")
+
+T = TypeVar("T")
 
 #: threads whose deliveries are looked at side by side
 SIDE_BY_SIDE = 8
@@ -31,12 +34,15 @@ SIDE_BY_SIDE = 8
 LOOK_EVERY = 5.0
 #: seconds before another look where the database refuses
 PAUSE = 1.0
+#: why a delivery is set aside
+_ENDED = "set aside: three processes ended while they looked at it"
 
 
 class Intake:
     """Looks at every kept delivery once, threads side by side, within a thread by payload time.
 
     One process at a time does: what a delivery leads to is written through the store of `parts`, which refuses others.
+    A delivery over which three processes ended is set aside; see `bot.store.suspects`.
     """
 
     def __init__(self, parts: Parts, actions: Actions) -> None:
@@ -46,9 +52,48 @@ class Intake:
         self._places = asyncio.Semaphore(SIDE_BY_SIDE)
         #: of each thread that is being looked at, the deliveries under way and those seen behind them
         self._busy: dict[str, set[str]] = {}
+        #: under what this start notes what it looks at, and up to which delivery it does
+        self._name, self._noted_to = new_id(), ""
 
     async def run(self) -> None:
         """Look at deliveries until cancelled."""
+        try:
+            await self._begin()
+            await self._go_on()
+        finally:
+            with suppress(BotError):
+                await self._p.store.write(lambda session: suspects.unmark(session, self._name))
+
+    async def _begin(self) -> None:
+        """What the process before left may have ended it: it is looked at first, and one at a time."""
+        left = await self._patiently(lambda: self._p.store.write(lambda session: suspects.left(session, _ENDED)))
+        self._noted_to = left.newest
+        for delivery in left.aside:
+            _log.error("delivery_set_aside", guid=delivery.guid, reason=_ENDED)
+            await self._patiently(partial(self._told, delivery, SET_ASIDE))
+        now = self._p.clock.now()
+        found = await self._patiently(
+            lambda: self._p.store.read(lambda session: suspects.due(session, left.suspects, now))
+        )
+        for delivery in sorted(found, key=lambda one: (_place(one)[1], one.id)):
+            await self._patiently(partial(self._note, [delivery]))
+            await self._thread(_place(delivery)[0], [delivery])
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await call()
+            except Transient as error:
+                _log.error("store_refuses", reason=str(error))
+                await self._p.clock.sleep(PAUSE)
+
+    async def _note(self, looked_at: Sequence[Delivery]) -> None:
+        """Before they are looked at; what came in later has ended nothing yet."""
+        ids = [delivery.id for delivery in looked_at if delivery.id <= self._noted_to]
+        if ids:
+            await self._p.store.write(lambda session: suspects.mark(session, ids, self._name))
+
+    async def _go_on(self) -> None:
         bell = self._p.store.bell("delivery")
         async with asyncio.TaskGroup() as group:
             while True:
@@ -67,6 +112,7 @@ class Intake:
     async def _spread(self, group: asyncio.TaskGroup) -> bool:
         """Start a task for each thread that has something new and is not being looked at; whether there was any."""
         groups = await self._fresh()
+        await self._note([delivery for found in groups.values() for _, delivery in found])
         for key, found in groups.items():
             ordered = [delivery for _, delivery in sorted(found, key=lambda pair: (pair[0], pair[1].id))]
             self._busy[key] = {delivery.id for delivery in ordered}
@@ -138,10 +184,15 @@ class Intake:
     async def _failed(self, delivery: Delivery, reason: str, words: str) -> None:
         """Nothing came of it; whoever asked for something, and may, is told so."""
         _log.error("delivery", guid=delivery.guid, state=str(DeliveryState.FAILED), reason=reason)
+        await self._told(delivery, words, reason[:500])
+
+    async def _told(self, delivery: Delivery, words: str, reason: str | None = None) -> None:
+        """Say so, and settle it with `reason` where that has not been done."""
         owed, subject = await self._owed.of(delivery), _subject(delivery)
 
         def work(session: Session) -> None:
-            deliveries.settle(session, delivery.id, DeliveryState.FAILED, reason[:500])
+            if reason is not None:
+                deliveries.settle(session, delivery.id, DeliveryState.FAILED, reason)
             if subject is not None:  # should that be deleted, its text is found here
                 deliveries.about(session, delivery.id, *subject)
             if owed is not None:

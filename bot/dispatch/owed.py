@@ -23,6 +23,10 @@ _log = log.get("dispatch")
 UNANSWERED = "Nothing was done about this: GitHub did not answer for 15 minutes. Ask again once it does."
 REFUSED = "Nothing was done about this: GitHub refused something that it needs. The operator finds what in the log."
 BROKEN = "Nothing was done about this: the bot itself failed. Its operator finds why in its log."
+SET_ASIDE = (
+    "Nothing was done about this: the bot's process ended three times while it looked at it, so it is left alone. "
+    "Its operator finds it in the log."
+)
 
 
 class Owed:

@@ -15,6 +15,9 @@ from bot.model.allowance import UNTOLD, over, struck
 from bot.store import Session, meters
 from bot.store.tables import Meter
 
+#: seconds by which the clocks of two processes may differ
+_SKEW = 5.0
+
 
 class Pace:
     """The rules. `burst` and `rate` (a second) bound all writes of an installation, `minute` and `hour` the creation of
@@ -89,8 +92,10 @@ class Pace:
 
     def _filled(self, session: Session, installation: int, now: datetime) -> Meter:
         meter = meters.meter(session, installation, tokens=self._burst, now=now)
-        # a clock that went back gives nothing and takes nothing
-        passed = max(0.0, (now - meter.filled_at).total_seconds())
+        # a clock that went back takes nothing. It gives one: what is refused is not kept, so that the meter would stand
+        # in the future, and nothing be sent, for as long as the clock needs to get there
+        passed = (now - meter.filled_at).total_seconds()
+        passed = 1 / self._rate if passed < -_SKEW else max(0.0, passed)
         meter.tokens = min(self._burst, meter.tokens + passed * self._rate)
         meter.filled_at = now
         return meter

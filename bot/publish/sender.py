@@ -30,6 +30,7 @@ from bot.publish.doubt import Doubt
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Performer, Undone, Untargeted
 from bot.publish.records import Records, reason_of
+from bot.publish.set_aside import set_aside
 from bot.store import Session, Store, doubt, outbox
 from bot.store.outbox import Saying
 from bot.store.tables import Outbox
@@ -84,7 +85,10 @@ class Sender:
         self._doubt = Doubt(self._records, self._pace, clock, self._looks)
         self._away = away
         self._places = asyncio.Semaphore(at_once)
+        self._at_once = at_once
         self._looking: set[str] = set()
+        #: rows over which a process has ended, perhaps: nothing goes beside them
+        self._suspects: set[str] = set()
         self._finding = asyncio.Lock()
         #: until when the pace lets nothing (False) or nothing new (True) of an installation go
         self._paced: dict[tuple[int, bool], datetime] = {}
@@ -94,7 +98,14 @@ class Sender:
     async def recover(self) -> None:
         """What dead processes were sending has to be looked for."""
         if await self._store.read(lambda session: doubt.orphans(session, self._owner)):
-            await self._duty.write(lambda session: doubt.recover(session, self._owner, self._look_at()))
+            left = await self._duty.write(self._recover)
+            self._suspects |= set(left.suspects)
+
+    def _recover(self, session: Session) -> doubt.Left:
+        left = doubt.recover(session, self._owner, self._look_at())
+        for saying in left.aside:
+            set_aside(session, saying, self._clock.now())
+        return left
 
     def _look_at(self) -> datetime:
         return self._clock.now() + timedelta(seconds=self._looks[0])
@@ -178,10 +189,11 @@ class Sender:
         async with self._finding:
             busy = set(self._looking)  # a look that ends while we read makes what we read old
             for saying in await self._unsure(now):
-                if saying.row.id not in busy:
-                    self._looking.add(saying.row.id)
+                row_id = saying.row.id
+                if row_id not in busy:
+                    self._looking.add(row_id)
                     await self._places.acquire()
-                    start(self._placed(self._look(saying), saying.row.id))
+                    await self._begin(start, self._placed(self._look(row_id), row_id), row_id)
                     started += 1
         while True:
             await self._places.acquire()
@@ -193,7 +205,7 @@ class Sender:
             if claimed is None:
                 self._places.release()
                 return started
-            start(self._placed(self._send(claimed)))
+            await self._begin(start, self._placed(self._send(claimed)), claimed.row.id)
             started += 1
 
     async def _unsure(self, now: datetime) -> list[Saying]:
@@ -201,6 +213,25 @@ class Sender:
         if self._away() > 0:
             return []
         return await self._store.read(lambda session: doubt.due_unsure(session, now))
+
+    async def _begin(
+        self, start: Callable[[Coroutine[None, None, None]], object], work: Coroutine[None, None, None], row_id: str
+    ) -> None:
+        """Start it beside the others; or do it here and alone, where a process may have ended over it."""
+        if row_id not in self._suspects:
+            start(work)
+            return
+        others = 0
+        try:
+            while others < self._at_once - 1:
+                await self._places.acquire()
+                others += 1
+            await work
+        finally:
+            work.close()
+            for _ in range(others):
+                self._places.release()
+        self._suspects.discard(row_id)
 
     async def _placed(self, work: Coroutine[None, None, None], looked_for: str = "") -> None:
         try:
@@ -278,7 +309,16 @@ class Sender:
         except KeyError:
             raise Undone(f"nothing here does `{row.action}`") from None
 
-    async def _look(self, saying: Saying) -> None:
+    async def _look(self, row_id: str) -> None:
+        try:
+            saying = await self._duty.write(lambda session: doubt.begin(session, row_id, self._owner))
+        except Transient as error:
+            _log.error("store_refuses", reason=str(error))
+            await self._clock.sleep(PAUSE)
+            self._store.bell("outbox").ring()
+            return
+        if saying is None:  # our webhook has settled it
+            return
         act = Act.of(saying)
         try:
             performer = self._performer(saying.row)

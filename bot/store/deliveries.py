@@ -101,7 +101,7 @@ def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str =
     row = session.get_one(Delivery, delivery_id)
     row.state = follow(row.state, new)
     row.reason = reason
-    row.not_before = None
+    row.not_before = row.looked_by = None
     session.add(row)
 
 
@@ -176,7 +176,7 @@ def postpone(session: Session, delivery_id: str, until: datetime, since: datetim
     session.execute(
         update(Delivery)
         .where(col(Delivery.id) == delivery_id)
-        .values(not_before=until, trying_since=since, reason=reason)
+        .values(not_before=until, trying_since=since, reason=reason, looked_by=None)
     )
     ring(session, "delivery")
 
@@ -186,6 +186,7 @@ def replay(session: Session, delivery_id: str) -> None:
     row = session.get_one(Delivery, delivery_id)
     row.state = follow(row.state, DeliveryState.NEW)
     row.reason, row.not_before, row.trying_since = "", None, None
+    row.looked_by, row.interruptions = None, 0
     session.add(row)
     ring(session, "delivery")
 

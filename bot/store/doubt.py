@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import update
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.state import OutboxState, follow
 from bot.store import posts, processes
 from bot.store.database import ring
 from bot.store.due import due
 from bot.store.outbox import Saying
+from bot.store.suspects import INTERRUPTIONS
 from bot.store.tables import Outbox, Thread
 
 
@@ -20,8 +22,22 @@ def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> Non
     row = session.get_one(Outbox, row_id)
     row.state = follow(row.state, OutboxState.UNSURE)
     row.not_before, row.reason = look_at, reason
+    row.lease_owner = None
     session.add(row)
     ring(session, "outbox")
+
+
+def begin(session: Session, row_id: str, owner: str) -> Saying | None:
+    """`owner` looks for it now, which is noted as sending is: should the process end, it is known over what.
+
+    None where it is not unsure any more.
+    """
+    row = session.get_one(Outbox, row_id)
+    if row.state is not OutboxState.UNSURE:
+        return None
+    row.lease_owner = owner
+    session.add(row)
+    return Saying(row, session.get_one(Thread, row.thread_id))
 
 
 def due_unsure(session: Session, now: datetime) -> list[Saying]:
@@ -37,7 +53,7 @@ def due_unsure(session: Session, now: datetime) -> list[Saying]:
 
 def look_again(session: Session, row_id: str, at: datetime) -> None:
     """It was not found yet: look again at `at`."""
-    session.execute(update(Outbox).where(col(Outbox.id) == row_id).values(not_before=at))
+    session.execute(update(Outbox).where(col(Outbox.id) == row_id).values(not_before=at, lease_owner=None))
     ring(session, "outbox")
 
 
@@ -71,23 +87,52 @@ def confirm(
     return None
 
 
-def orphans(session: Session, owner: str) -> list[str]:
-    """Rows that were being sent by processes which are dead; `owner` is the one who asks, and lives."""
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What dead processes had under way: rows that are to go alone next, and those that no process is to send again."""
+
+    suspects: tuple[str, ...] = ()
+    aside: tuple[Saying, ...] = ()
+
+
+def orphans(session: Session, owner: str) -> dict[str | None, list[str]]:
+    """Rows that were sent, or looked for, by processes which are dead, by process; `owner` asks, and lives."""
+    nobody = and_(Outbox.state == OutboxState.SENDING, col(Outbox.lease_owner).is_(None))
+    states = [OutboxState.SENDING, OutboxState.UNSURE]
     found = session.exec(
-        select(Outbox.id, Outbox.lease_owner).where(
-            Outbox.state == OutboxState.SENDING, or_(col(Outbox.lease_owner).is_(None), Outbox.lease_owner != owner)
-        )
+        select(Outbox.id, Outbox.lease_owner)
+        .where(or_(nobody, and_(col(Outbox.state).in_(states), col(Outbox.lease_owner) != owner)))
+        .order_by(col(Outbox.id))
     ).all()
     living = processes.living(session) if found else set()
-    return [row_id for row_id, sender in found if sender not in living]
+    left: dict[str | None, list[str]] = {}
+    for row_id, sender in found:
+        if sender not in living:
+            left.setdefault(sender, []).append(row_id)
+    return left
 
 
-def recover(session: Session, owner: str, look_at: datetime) -> int:
-    """What dead processes were sending is unsure; how much that was."""
-    found = orphans(session, owner)
-    for row_id in found:
-        unsure(session, row_id, look_at, "the process that sent it ended")
-    return len(found)
+def recover(session: Session, owner: str, look_at: datetime) -> Left:
+    """What dead processes were sending is unsure.
+
+    The end of a process that had one row under way counts against that row; of several nobody knows, so that they go
+    one at a time from now on. After `INTERRUPTIONS` a row is set aside.
+    """
+    suspects: list[str] = []
+    aside: list[Saying] = []
+    for ids in orphans(session, owner).values():
+        for row_id in ids:
+            row = session.get_one(Outbox, row_id)
+            row.interruptions += len(ids) == 1
+            if row.state is OutboxState.SENDING:
+                unsure(session, row_id, look_at, "the process that sent it ended")
+            else:
+                look_again(session, row_id, look_at)
+            if row.interruptions >= INTERRUPTIONS:
+                aside.append(Saying(row, session.get_one(Thread, row.thread_id)))
+            else:
+                suspects.append(row_id)
+    return Left(tuple(suspects), tuple(aside))
 
 
 def leave(session: Session, owner: str, look_at: datetime) -> None:

@@ -39,7 +39,6 @@ from tests.restarts import until
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.stage import make_settings, make_world
 
-#: of a claim
 FIVE = timedelta(minutes=5)
 
 
@@ -73,7 +72,7 @@ class Scene:
 
     async def rests(self) -> None:
         """Within seconds, though the clock went by minutes."""
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(90):
             while True:
                 await self.deliverer.settle()
                 if await self.bot.store.read(unfinished) == 0:
