@@ -1,5 +1,5 @@
 """A real SQLite file for each test."""
 
-from tests.engine.conftest import migrated, store
+from tests.engine.conftest import isolated
 
-__all__ = ["migrated", "store"]
+__all__ = ["isolated"]
