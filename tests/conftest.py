@@ -35,11 +35,18 @@ def pytest_runtest_teardown() -> Iterator[None]:
     DATABASES.release()
 
 
+@pytest.fixture(params=BOTH)
+def each_database(request: pytest.FixtureRequest) -> Iterator[None]:
+    """One kind after the other; see `on_both`."""
+    before, DATABASES.kind = DATABASES.kind, request.param
+    yield
+    DATABASES.kind = before
+
+
 @pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty, migrated database; on both kinds where a test is marked with `on_both`."""
-    with DATABASES.migrated(getattr(request, "param", DATABASES.kind), tmp_path) as url:
-        yield url
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty, migrated database; its parameter is the kind."""
+    return DATABASES.of_folder(tmp_path, getattr(request, "param", None))
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from bot.store.sqlite import Sqlite
 
 Kind = Literal["sqlite", "postgresql"]
 BOTH: tuple[Kind, Kind] = ("sqlite", "postgresql")
-#: runs a test once on each, through its fixture `database` or `store`
-on_both = pytest.mark.parametrize("database", BOTH, indirect=True)
+#: runs a test once on each, whatever way it comes to its database
+on_both = pytest.mark.usefixtures("each_database")
 
 #: a power cut may cost the tests' own server everything, so nothing of it waits for a disk
 _CAREFREE = ("fsync", "full_page_writes", "autovacuum")
@@ -123,20 +123,12 @@ class Databases:
             self._server = Server()
         return self._server
 
-    @contextmanager
-    def migrated(self, kind: Kind, folder: Path) -> Iterator[str]:
-        """The URL of a database with all tables and no rows: a file `bot.db` in `folder`, or one of the server's.
-
-        It is copied from one that was migrated once: migrations take longer than most tests.
-        """
-        if kind == "postgresql":
-            with self.server.database() as url:
-                yield url
-            return
-        yield self._in_file(folder)
-
     def of_folder(self, folder: Path, kind: Kind | None = None) -> str:
-        """The URL of the database of a bot's data folder, the same one until the test ends."""
+        """The URL of the database of a bot's data folder, the same one until the test ends.
+
+        It has all tables and, at first, no rows: copied from one that was migrated once, as that takes longer than most
+        tests.
+        """
         if (kind or self.kind) == "sqlite":
             return self._in_file(folder)
         if folder not in self._of_folders:

@@ -42,6 +42,10 @@ class Backend(Protocol):
         """Whether what one work raised has ended the transaction for every other one in it."""
         ...
 
+    def may_look_again(self, error: BaseException) -> bool:
+        """Whether a reading failed for the loss of its connection alone."""
+        ...
+
     def now(self, session: Session) -> datetime:
         """The time that every process of this database agrees on: for leases."""
         ...

@@ -96,17 +96,26 @@ class Store:
 
     def _read(self, work: Callable[[Session], T]) -> T:
         try:
-            # the session ends the transaction: with a savepoint in it every read would ask the server twice more
-            with (
-                self._backend.reading() as connection,
-                Session(bind=connection, join_transaction_mode="control_fully", expire_on_commit=False) as session,
-            ):
-                return work(session)
+            try:
+                return self._look(work)
+            except Exception as error:
+                # a connection was lost: who only looks may look again
+                if not self._backend.may_look_again(error):
+                    raise
+                return self._look(work)
         except Exception as error:
             refusal = self._backend.refusal(error)
             if refusal is None:
                 raise
             raise refusal from error
+
+    def _look(self, work: Callable[[Session], T]) -> T:
+        # the session ends the transaction: with a savepoint in it every read would ask the server twice more
+        with (
+            self._backend.reading() as connection,
+            Session(bind=connection, join_transaction_mode="control_fully", expire_on_commit=False) as session,
+        ):
+            return work(session)
 
     async def close(self) -> None:
         """Finish what is waiting, then close every connection."""

@@ -41,6 +41,8 @@ LOCK_SECONDS, STATEMENT_SECONDS = 10, 30
 #: how long a transaction may do nothing: a holder that sleeps keeps the lock no longer. Meanwhile nobody can beat, so
 #: that this and the time between two beats are less than what makes a process count as dead (`processes.DEAD_AFTER`)
 IDLE_SECONDS = 4
+#: one that reads holds up nobody
+READING_IDLE = {"idle_in_transaction_session_timeout": "60s"}
 #: a silent peer is asked after this many seconds, then every so many, so many times: it is given up in under 10 s
 #: (both sides ask; `tcp_user_timeout`, in milliseconds, is for what was sent and is not acknowledged)
 ALIVE = {"keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 2}
@@ -87,7 +89,7 @@ class Postgres:
         self._name = new_id()
         self._ending = threading.Event()
         self._writer = self._engine(1, _BEGIN_TO_WRITE)
-        self._reader = self._engine(READERS, _BEGIN_TO_READ)
+        self._reader = self._engine(READERS, _BEGIN_TO_READ, READING_IDLE)
         self._listener = Listener(self._connect, self._name)
         migrator = self._engine(1, _BEGIN_TO_WRITE, _PATIENT)
         try:
@@ -227,6 +229,9 @@ class Postgres:
 
     def ends_all(self, error: BaseException) -> bool:
         return isinstance(error, DBAPIError) and error.connection_invalidated
+
+    def may_look_again(self, error: BaseException) -> bool:
+        return self.ends_all(error)
 
     def now(self, session: Session) -> datetime:
         found: datetime = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()

@@ -57,6 +57,9 @@ class Sqlite:
     def ends_all(self, error: BaseException) -> bool:
         return self.refusal(error) is not None
 
+    def may_look_again(self, error: BaseException) -> bool:
+        return False  # no connection to a file is lost
+
     def now(self, session: Session) -> datetime:
         return datetime.now(UTC)
 

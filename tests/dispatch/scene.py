@@ -31,6 +31,7 @@ from bot.store import Session, Store, deliveries, open_store
 from bot.store.tables import Delivery, Dispatch, Outbox, Run
 from bot.workflows import Memo, builtin_files, check
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import FakeClock, FakeGitHub, answer, make_github
 from tests.rows import ANA, NOW, REPOSITORY
 
@@ -282,7 +283,7 @@ def comment_payload(
 async def open_scene(directory: Path, **identity: Any) -> AsyncIterator[Scene]:
     """A scene on an empty database. The repository has no configuration until a test says so."""
     server = FakeGitHub(FakeClock(NOW))
-    store = open_store(f"sqlite:///{directory / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(directory))
     scene = Scene(store, server, **identity)
     try:
         yield scene

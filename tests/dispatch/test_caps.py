@@ -12,12 +12,13 @@ from bot.model.state import AttemptState
 from bot.store import Session, Store, dispatches, open_store
 from bot.store.tables import Attempt, Frame
 from tests import rows
+from tests.databases import DATABASES
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """An empty database."""
-    opened = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    opened = open_store(DATABASES.of_folder(tmp_path))
     yield opened
     await opened.close()
 

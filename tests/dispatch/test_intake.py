@@ -15,6 +15,7 @@ from bot.dispatch.intake import LOOK_EVERY
 from bot.dispatch.owed import UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
+from tests.databases import on_both
 from tests.dispatch.scene import (
     ME,
     MEG,
@@ -30,6 +31,9 @@ from tests.dispatch.scene import (
 )
 from tests.github.fake import answer
 from tests.rows import ANA, NOW, locked
+
+pytestmark = on_both
+
 
 PLANNED, IGNORED, FAILED = DeliveryState.PLANNED, DeliveryState.IGNORED, DeliveryState.FAILED
 DEPLOY = Account(80, "deploy[bot]", "Bot")

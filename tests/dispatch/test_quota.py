@@ -14,8 +14,11 @@ from bot.store import Session, Store
 from bot.store.tables import Spend
 from bot.workflows import Limits
 from tests import rows
+from tests.databases import on_both
 from tests.dispatch.scene import MEG, Scene
 from tests.rows import ANA, NOW, REPOSITORY
+
+pytestmark = on_both
 
 
 def limits(**keys: Mapping[str, float]) -> Limits:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import select, text
+from sqlmodel import select
 
 from bot.engine import commit
 from bot.engine.graph import End
@@ -19,21 +19,22 @@ from bot.store import Session, Store, runs, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Blob, Run, Spend
 from bot.workflows import Budget
+from tests.databases import DATABASES, on_both
 from tests.engine.scene import Case, open_case, spends, steps
 from tests.rows import NOW
+
+pytestmark = on_both
 
 PAID = Usage(100, 20, 2, 0.25)
 SUCCESS, FAIL, RUNNING = AttemptState.SUCCESS, AttemptState.FAIL, AttemptState.RUNNING
 
 
-async def test_a_start_is_on_disk_before_the_step_is_performed(store: Store) -> None:
+async def test_a_start_is_on_disk_before_the_step_is_performed(store: Store, tmp_path: Path) -> None:
     """Another process that opens the file at that moment sees the attempt."""
     case = await open_case(store)
     begun = await case.begin(NOW + timedelta(seconds=3))
-    file = await store.read(lambda s: s.execute(text("PRAGMA database_list")).one()[2])
-    other = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-    assert other.execute("SELECT step, number, state, kind FROM attempt").fetchall() == [("s1", 1, "running", "run")]
-    other.close()
+    seen = DATABASES.rows(tmp_path, "SELECT step, number, state, kind FROM attempt")
+    assert seen == [("s1", 1, "running", "run")]
     assert (begun.step.id, begun.attempt.number, begun.attempt.started_at) == ("s1", 1, NOW + timedelta(seconds=3))
     assert [a.id for a in begun.rows.attempts] == [begun.attempt.id]
     assert await case.states() == (RunState.RUNNING, DispatchState.STARTED)

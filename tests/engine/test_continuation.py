@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.store import Store, open_store
+from tests.databases import DATABASES
 from tests.engine.walks import Sketch, sketches, walk
 
 CHOICES = st.lists(st.integers(0, 11), min_size=1, max_size=8)
 
 
 async def opened(directory: Path) -> Store:
-    return open_store(f"sqlite:///{directory / 'bot.db'}")
+    return open_store(DATABASES.of_folder(directory))
 
 
 def test_going_on_after_deaths(tmp_path: Path) -> None:

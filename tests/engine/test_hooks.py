@@ -16,6 +16,7 @@ from bot.store.tables import Outbox, Run
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Reach, Secrets
 from tests import rows
+from tests.databases import DATABASES
 
 YML = """\
 version: 1
@@ -30,7 +31,7 @@ agents:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    opened = open_store(DATABASES.of_folder(tmp_path))
     yield opened
     await opened.close()
 

@@ -24,6 +24,7 @@ from bot.store import Session, Store, open_store, runs
 from bot.store.tables import Gate
 from bot.workflows import Configuration, builtin_files, load
 from tests import rows
+from tests.databases import DATABASES
 from tests.engine.play import Play, Script, workflow_of
 from tests.engine.scene import Case, open_case
 from tests.engine.walks import Sketch, Walk, Walked, script_of, sketches
@@ -96,7 +97,7 @@ def _same(one: Walked, other: Walked) -> bool:
 def test_a_retry_from_each_reached_step_ends_as_the_first_run_did(tmp_path: Path) -> None:
     """Through branches, elements, repetitions, gates and waits."""
     with asyncio.Runner() as runner:
-        store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+        store = open_store(DATABASES.of_folder(tmp_path))
 
         @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(sketches())
@@ -150,7 +151,7 @@ def roundabouts(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 def test_ways_back_are_taken_as_often_as_before(tmp_path: Path) -> None:
     """Loops, reworks and what they leave of artifacts: a retry neither gains nor loses a way back."""
     with asyncio.Runner() as runner:
-        store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+        store = open_store(DATABASES.of_folder(tmp_path))
 
         @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(roundabouts())

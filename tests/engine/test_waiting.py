@@ -20,9 +20,13 @@ from bot.store import Session, Store, gates, runs
 from bot.store.tables import Attempt, Gate, Run
 from bot.workflows.answers import taken
 from tests import rows
+from tests.databases import on_both
 from tests.engine.play import workflow_of
 from tests.engine.test_worker import Floor, ScriptedDesk
 from tests.rows import NOW
+
+pytestmark = on_both
+
 
 ASK = "- {id: ok, ask: Fine?, timeout: 3d, on_timeout: reject, next: [{to: after}]}\n- {id: after, run: echo}"
 

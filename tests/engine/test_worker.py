@@ -24,9 +24,13 @@ from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Run
 from bot.workflows import Budget, builtin_files, load
 from tests import rows
+from tests.databases import on_both
 from tests.engine.play import workflow_of
 from tests.engine.scene import StillClock, steps
 from tests.rows import NOW, locked
+
+pytestmark = on_both
+
 
 Perform = Callable[[Begun], Awaitable[Outcome]]
 

@@ -17,6 +17,7 @@ from bot.model.thread import Account, Comment, Issue, Repository
 from bot.publish import Checks, Comments, Marker, Sender, ThreadActions
 from bot.store import Session, Store, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
+from tests.databases import DATABASES
 from tests.demo.scene import Scene, key, scene
 
 MARKER = Marker([b"k" * 32])
@@ -124,7 +125,7 @@ class Stage:
 async def stage(directory: Path) -> AsyncIterator[Stage]:
     """Make one, and close it again."""
     made = scene(directory / "world")
-    store = open_store(f"sqlite:///{directory / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(directory))
     lag = Lag(made.transport)
     github = GitHub(
         base_url=made.world.api_url,

@@ -12,6 +12,7 @@ import pytest
 
 from bot.model.state import OutboxState
 from bot.store import open_store
+from tests.databases import DATABASES
 from tests.github.fake import START, Answer, answer, comment_json, make_github
 
 from .thread_server import BOT
@@ -25,7 +26,7 @@ LISTING = "/repos/ana/parser/pulls/1/comments"
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A real SQLite file and a real client over a transport."""
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = World(store, tmp_path / "bot.db")
     yield made
     await made.github.aclose()

@@ -16,6 +16,7 @@ from bot.publish.markdown import Effort, TooComplex, parse
 from bot.publish.split import CHARACTERS
 from bot.store import Session, open_store, outbox
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import FakeClock
 
 SECRET = "canary-of-the-tests"
@@ -99,7 +100,7 @@ async def test_long_texts_are_composed_outside_of_the_transaction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not in the writer's thread, and nothing of the work is done twice in the end."""
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     where: list[str] = []
     real: Callable[[Draft, Redactor], tuple[str, ...]] = compose.compose
 

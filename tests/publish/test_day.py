@@ -17,10 +17,14 @@ from bot.publish.pace import Pace
 from bot.publish.sender import Sender
 from bot.store import Session, Store, open_store, outbox
 from bot.store.tables import Outbox
+from tests.databases import DATABASES, on_both
 from tests.github.fake import START, FakeClock, answer
 
 from .thread_server import ThreadServer
 from .world import World, where
+
+pytestmark = on_both
+
 
 HOUR = 3_600.0
 SECONDARY = "You have exceeded a secondary rate limit"
@@ -59,7 +63,7 @@ class Counting(ThreadServer):
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A real SQLite file and a real client over a transport that counts."""
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = World(store, tmp_path / "bot.db", server_of=Counting)
     yield made
     await made.github.aclose()

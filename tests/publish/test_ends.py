@@ -15,6 +15,7 @@ from bot.model.state import GateState, OutboxState, RunState
 from bot.store import Session, open_store, outbox
 from bot.store.tables import Attempt, Frame, Gate, Outbox, Run, Thread
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import START, answer
 
 from .thread_server import says
@@ -27,7 +28,7 @@ MOVED = says(301, "Moved Permanently", location="https://api.github.test/reposit
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A real SQLite file and a real client over a transport."""
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = World(store, tmp_path / "bot.db")
     yield made
     await made.github.aclose()

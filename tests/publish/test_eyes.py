@@ -15,6 +15,7 @@ from bot.publish.eyes import put_away, taken
 from bot.store import Session, dispatches, open_store, outbox
 from bot.store.tables import Dispatch, Outbox, Run
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import answer
 from tests.publish.test_comments import review_comment
 from tests.publish.world import World
@@ -25,7 +26,7 @@ REPO = "/repos/ana/parser"
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A real SQLite file and a real client over a transport."""
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = World(store, tmp_path / "bot.db")
     yield made
     await made.github.aclose()

@@ -21,6 +21,7 @@ from bot.publish.sender import Sender
 from bot.store import Session, Store, open_store, outbox
 from bot.store.tables import Outbox
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import FakeClock
 
 TOKEN = "a-token-of-the-tests"
@@ -70,7 +71,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     yield World(store)
     await store.close()
 

@@ -17,6 +17,7 @@ from bot.publish import Redactor, Speaker, write
 from bot.store import Session, Store, open_store
 from bot.store.tables import Attempt, Frame, Outbox, Run
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import FakeClock
 
 SECRET = "canary-of-the-tests"
@@ -65,7 +66,7 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = Desk(store)
     await made.begin()
     yield made

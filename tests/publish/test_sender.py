@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +20,7 @@ from bot.publish.pace import Pace
 from bot.publish.sender import Sender
 from bot.store import Session, Store, doubt, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
+from tests.databases import DATABASES, on_both
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
 from tests.restarts import until
 from tests.rows import locked
@@ -29,14 +29,16 @@ from .thread_server import PERSON, says, unsent, vanished
 from .world import MARKER, World
 
 T = TypeVar("T")
+pytestmark = on_both
+
 POSTS = "/repos/ana/parser/issues/1/comments"
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    """A real SQLite file and a real client over a transport."""
+    """A real database and a real client over a transport."""
     path = tmp_path / "bot.db"
-    store = open_store(f"sqlite:///{path}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     made = World(store, path)
     yield made
     await made.github.aclose()
@@ -61,8 +63,7 @@ async def test_sending_is_on_disk_before_the_call_leaves(world: World) -> None:
     seen: list[str] = []
 
     def look(_request: httpx.Request) -> None:
-        with closing(sqlite3.connect(world.path)) as connection, connection:
-            seen.extend(state for (state,) in connection.execute("select state from outbox"))
+        seen.extend(state for (state,) in DATABASES.rows(world.path.parent, "select state from outbox"))
 
     world.server.faults.append(look)
     await world.say("run/1")

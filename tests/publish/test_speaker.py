@@ -18,6 +18,7 @@ from bot.publish.split import CHARACTERS
 from bot.store import Session, Store, open_store, outbox
 from bot.store.tables import Dispatch, Outbox
 from tests import rows
+from tests.databases import DATABASES
 from tests.github.fake import FakeClock
 
 SECRET = "canary-of-the-tests"
@@ -58,7 +59,7 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    store = open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+    store = open_store(DATABASES.of_folder(tmp_path))
     yield Desk(store)
     await store.close()
 

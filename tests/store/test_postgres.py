@@ -66,22 +66,27 @@ async def test_what_holds_of_a_connection(store: Store, database: str) -> None:
 
 
 async def test_processes_write_one_after_the_other(store: Store, database: str) -> None:
-    """What one reads and writes back, no other changes meanwhile."""
+    """What one reads and writes back, no other changes meanwhile: it waits, and finds what was written."""
     await store.write(lambda s: s.add(Landmark(name="count", at=NOW, detail={"count": 0})))
+    begun, over = threading.Event(), threading.Event()
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
     def count(session: Session) -> None:
         row = session.get_one(Landmark, "count")
+        if not begun.is_set():
+            begun.set()
+            while not over.is_set() and DATABASES.server.execute(waiting) == [(0,)]:
+                pass
         row.detail = {"count": row.detail["count"] + 1}
         session.add(row)
 
     async with opened(database) as other:
-
-        async def count_on(one: Store) -> None:
-            for _ in range(25):
-                await one.write(count)
-
-        await asyncio.gather(count_on(store), count_on(other))
-    assert await store.read(lambda s: s.get_one(Landmark, "count").detail) == {"count": 50}
+        first = asyncio.ensure_future(store.write(count))
+        assert await asyncio.to_thread(begun.wait, 10)
+        await other.write(count)
+        over.set()
+        await first
+    assert await store.read(lambda s: s.get_one(Landmark, "count").detail) == {"count": 2}
 
 
 async def test_bells_ring_in_every_process(store: Store, database: str) -> None:
@@ -125,6 +130,8 @@ async def test_a_connection_that_is_cut_in_a_work_undoes_all_of_its_commit(store
         await store.write(cut)
     with pytest.raises(Transient, match="the database refuses"):
         await store.read(cut)
+    once = [True]
+    assert await store.read(lambda s: cut(s) if once and once.pop() else "looked again") == "looked again"
     assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"
 
 

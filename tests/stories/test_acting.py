@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.publish.marker import strip
+from tests.databases import on_both
 from tests.stage import Stage, open_stage
 
 HOOK = """\
@@ -65,6 +66,7 @@ async def receiver(status: str = "204 No Content") -> AsyncIterator[tuple[int, l
         yield server.sockets[0].getsockname()[1], bodies
 
 
+@on_both
 async def test_everything_that_notify_does(tmp_path: Path) -> None:
     """The comment, the message, the closed issue."""
     async with receiver() as (port, bodies):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.databases import on_both
 from tests.stage import Stage
 
 
@@ -32,6 +33,7 @@ async def test_a_later_step_gets_an_earlier_output_through_env(stage: Stage) -> 
     assert answer.startswith("```text\nsecond after first\n```")
 
 
+@on_both
 async def test_a_failed_step_ends_the_run_and_says_what_to_do(stage: Stage) -> None:
     """The step, the code, its last words, the line to mend; the next step never runs."""
     asked = await stage.says("ana", "@bot fails")
@@ -84,6 +86,7 @@ async def test_who_edits_decides_not_who_wrote(stage: Stage) -> None:
     assert len(stage.replies()) == 1
 
 
+@on_both
 async def test_several_mentions_make_several_dispatches_in_order(stage: Stage) -> None:
     """Identical ones collapse."""
     await stage.says("ana", "@bot two\n@bot check\n@bot two")

@@ -11,11 +11,12 @@ from bot.engine.upkeep import Upkeep
 from bot.model.clock import SystemClock
 from bot.store import Session
 from bot.store.sweep import Sweeper
-from tests.databases import DATABASES
+from tests.databases import DATABASES, on_both
 from tests.stage import Stage
 from tests.store.house import words_in
 
 
+@on_both
 async def test_a_deleted_comment_is_in_no_delivery_and_no_dispatch(stage: Stage, tmp_path: Path) -> None:
     """The rows stay, the words go; other comments keep theirs."""
     gone = await stage.says("ana", "@bot two forget-these-words")

@@ -11,6 +11,7 @@ import httpx
 
 from bot.app import Bot
 from bot.demo.server import LookAlikeServer
+from tests.databases import on_both
 from tests.restarts import Scene, at_rest, until
 from tests.stage import make_world
 
@@ -62,6 +63,7 @@ async def answer(client: httpx.AsyncClient, gate: dict[str, Any], **body: Any) -
     return (await client.post(f"/api/gates/{gate['id']}/answer", json=body)).status_code
 
 
+@on_both
 async def test_a_plan_is_approved_after_a_restart(tmp_path: Path) -> None:
     """The question is asked once; whoever answers is named in it; the result is a comment of its own."""
     async with scene(tmp_path, APPROVE) as here:
