@@ -1,0 +1,222 @@
+"""What people do in an episode, and what must have come of it when everything rests."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bot.demo.records import Comment, Issue, Review
+from bot.demo.reviews import Remark
+from tests.faults.place import Place
+
+#: commands in one thread at most: more than 20 in an hour would trip its breaker
+MOST = 14
+Subject = Comment | Issue | Review
+
+
+@dataclass(eq=False)
+class Wish:
+    """One thing that somebody wants. `dispatches`: how many dispatches it makes, each with its own visible end."""
+
+    kind: str
+    number: int
+    #: what was written; None where an event asks, without words
+    subject: Subject | None
+    dispatches: int = 1
+    #: words, and in how many results each of them stands
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    #: the states in which its runs may end
+    ends: frozenset[str] = frozenset({"succeeded"})
+    #: how many answers it gets at once, beside its dispatches: a comment or a reaction that is no 👀, 🚀 or 😕
+    answers: int = 0
+    label: str = ""
+    command: str = ""
+
+
+@dataclass
+class Doings:
+    """People at work. Every `do` is something that somebody does, with a wish that is kept in `wishes`."""
+
+    place: Place
+    rng: random.Random
+    wishes: list[Wish] = field(default_factory=list)
+    _count: int = 0
+    _commands: Counter[int] = field(default_factory=Counter)
+    _threads: list[int] = field(default_factory=list)
+    #: slow runs that are to be cancelled once their request is taken
+    slow: list[Wish] = field(default_factory=list)
+    #: comments that were written without a request, to be edited
+    _plain: list[Comment] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._threads = [n for n in self.place.repo.issues if n != self.place.pull.number]
+
+    def do(self) -> None:
+        """Something, at random."""
+        kinds: Mapping[Callable[[], None], int] = {
+            self.says: 6, self.three: 4, self.apart: 2, self.two: 2, self.asks: 3, self.fails: 2, self.edits: 3,
+            self.builtin: 3, self.pins: 2, self.sorts: 3, self.opens: 2, self.labels: 2, self.reviews: 1,
+            self.looks: 1, self.drags: 1, self.in_the_pull: 2, self.strangers: 1,
+        }  # fmt: skip
+        self.rng.choices(list(kinds), list(kinds.values()))[0]()
+
+    def _token(self) -> str:
+        self._count += 1
+        return f"word{self._count:04}"
+
+    def _thread(self, commands: int = 1) -> int:
+        """A thread that takes so many commands more."""
+        free = [n for n in self._threads if self._commands[n] + commands <= MOST]
+        if not free:
+            self.opens()
+            free = self._threads[-1:]
+        number = self.rng.choice(free)
+        self._commands[number] += commands
+        return number
+
+    def _write(self, number: int, body: str, author: str = "ana") -> Comment:
+        return self.place.world.comment(self.place.repo, number, author, body)
+
+    def _wish(self, kind: str, number: int, subject: Subject | None, **more: object) -> Wish:
+        made = Wish(kind, number, subject, **more)  # type: ignore[arg-type]  # as the callers below give them
+        self.wishes.append(made)
+        return made
+
+    def _asked(self, command: str, **more: object) -> Wish:
+        token, number = self._token(), self._thread()
+        return self._wish(command, number, self._write(number, f"@bot {command} {token}"), tokens={token: 1}, **more)
+
+    def says(self) -> None:
+        self._asked("echo")
+
+    def three(self) -> None:
+        self._asked("three")
+
+    def apart(self) -> None:
+        self._asked("apart")
+
+    def two(self) -> None:
+        first, second, number = self._token(), self._token(), self._thread(2)
+        made = self._write(number, f"@bot echo {first}\n\n@bot three {second}")
+        # both repeat the whole text
+        self._wish("two", number, made, dispatches=2, tokens={first: 2, second: 2})
+
+    def asks(self) -> None:
+        self._asked("gated")
+
+    def fails(self) -> None:
+        number = self._thread(2)
+        made = self._write(number, "@bot broken")
+        self._wish("broken", number, made, ends=frozenset({"failed"}))
+
+    def edits(self) -> None:
+        """Somebody adds a request to what was said before, and says something that will be edited."""
+        if self._plain:
+            row, token = self._plain.pop(0), self._token()
+            number = row.issue.number
+            self._commands[number] += 1
+            self.place.world.edit_comment(row.id, "ana", f"{row.body}\n\n@bot echo {token}")
+            self._wish("edited", number, row, tokens={token: 1})
+        self._plain.append(self._write(self._thread(0), f"I think so ({self._token()})."))
+
+    def builtin(self) -> None:
+        name = self.rng.choice(["help", "status", "pins", "config", "why"])
+        number = self._thread()
+        self._wish(name, number, self._write(number, f"@bot {name}"), dispatches=0, answers=1)
+
+    def pins(self) -> None:
+        number = self._thread()
+        made = self._write(number, f"@bot pin Keep it small, says {self._token()}")
+        self._wish("pin", number, made, dispatches=0, answers=1)
+
+    def sorts(self) -> None:
+        label, number = self._token(), self._thread()
+        made = self._write(number, f"@bot sort label={label}")
+        self._wish("sort", number, made, label=label)
+
+    def opens(self) -> None:
+        token = self._token()
+        made = self.place.world.open_issue(self.place.repo, "ana", f"New {token}", f"It fails. @bot echo {token}")
+        self._threads.append(made.number)
+        self._commands[made.number] += 1
+        self._wish("opened", made.number, made, tokens={token: 1})
+
+    def labels(self) -> None:
+        """A new issue gets two labels by one click: two events, one of which starts something."""
+        world, repo = self.place.world, self.place.repo
+        made = world.open_issue(repo, "sam", f"Labelled {self._token()}", "It fails.")
+        world.set_labels(repo, made.number, "meg", ["ready", "bug"])
+        self._threads.append(made.number)
+        self._commands[made.number] += 1
+        self._wish("labelled", made.number, None, command="labelled")
+
+    def reviews(self) -> None:
+        """A review that asks, with a remark that asks for something else: three events for one click."""
+        first, second = self._token(), self._token()
+        number = self.place.pull.number
+        if self._commands[number] + 2 > MOST:
+            return
+        self._commands[number] += 2
+        remarks = [Remark("size.py", f"@bot echo {second}", line=1)]
+        made = self.place.world.review(self.place.repo, number, "ana", f"@bot echo {first}", remarks=remarks)
+        # the text asks with all remarks, the remark for itself
+        self._wish("review", number, made, dispatches=2, tokens={first: 1, second: 2})
+
+    def looks(self) -> None:
+        number = self.place.pull.number
+        if self._commands[number] < MOST:
+            self._commands[number] += 1
+            self._wish("look", number, self._write(number, "@bot look"))
+
+    def in_the_pull(self) -> None:
+        number = self.place.pull.number
+        if self._commands[number] < MOST:
+            self._commands[number] += 1
+            token = self._token()
+            self._wish("echo", number, self._write(number, f"@bot echo {token}"), tokens={token: 1})
+
+    def strangers(self) -> None:
+        """Who may only read asks for something: nothing comes of it."""
+        number = self._thread(0)
+        made = self._write(number, f"@bot echo {self._token()}", "sam")
+        self._wish("stranger", number, made, dispatches=0)
+
+    def drags(self) -> None:
+        """A run that would go on for long, told something and called off later."""
+        made = self.place.world.open_issue(self.place.repo, "sam", f"Slow {self._token()}", "It is slow.")
+        wish = self._wish("slow", made.number, self._write(made.number, "@bot slow"), ends=frozenset({"cancelled"}))
+        self.slow.append(wish)
+
+    def follow_up(self, taken: Callable[[Subject], bool]) -> None:
+        """What people do about what they see: tick gates, retry what failed, call off what takes long."""
+        for wish in list(self.slow):
+            if wish.subject is not None and taken(wish.subject):
+                self.slow.remove(wish)
+                if self.rng.random() < 0.5:
+                    made = self._write(wish.number, f"@bot steer Leave it, says {self._token()}")
+                    self._wish("steer", wish.number, made, dispatches=0, answers=1)
+                made = self._write(wish.number, "@bot cancel", "meg")
+                self._wish("cancel", wish.number, made, dispatches=0, answers=1)
+        for issue in list(self.place.repo.issues.values()):
+            for comment in list(issue.comments):
+                if comment.author is self.place.app.bot:
+                    self._answer(issue.number, comment)
+
+    def _answer(self, number: int, comment: Comment) -> None:
+        world = self.place.world
+        if "Asked by" in comment.body and "- [ ] approve" in comment.body:
+            # as the page does it: the text as it stands, with an x in the box
+            world.edit_comment(comment.id, "meg", comment.body.replace("- [ ] approve", "- [x] approve"))
+        elif "`broken` failed" in comment.body or "it did not work" in comment.body:
+            run = re.search(r"\br\d+\b", comment.body.rpartition("<sub>")[2])
+            if comment.id not in self._seen and run is not None:
+                self._seen.add(comment.id)
+                if self.rng.random() < 0.5 and self._commands[number] < MOST:
+                    self._commands[number] += 1
+                    made = self._write(number, f"@bot retry {run[0]}")
+                    self._wish("retry", number, made, ends=frozenset({"failed"}))
+
+    _seen: set[int] = field(default_factory=set)

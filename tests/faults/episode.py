@@ -1,0 +1,253 @@
+"""One life of a world: people at work, bots that are killed again and again, and at the end everything at rest."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import SIGTERM
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from tests.faults.doings import Doings, Subject
+from tests.faults.haste import Haste
+from tests.faults.lives import Edge, Life, Lives
+from tests.faults.place import Place, make_place
+from tests.faults.post import Post
+from tests.faults.site import EDGES, Site, Weather, process_of
+from tests.faults.verdict import Verdict, judge
+
+#: how much faster than the machine's the time of an episode goes
+FACTOR = 20.0
+#: seconds between two things that people do
+PACE = 0.12
+#: open rows (deliveries, runs, things to be said) at which people wait: a pile shows nothing more, and takes long
+BUSY = 24
+#: seconds that a bot lives at most before it is killed at a random moment after all
+LONGEST = 1.6
+#: seconds that everything may take to come to rest
+REST = 90.0
+
+_OPEN = """\
+SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
+     + (SELECT count(*) FROM run WHERE state IN ('queued', 'running', 'waiting'))
+     + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
+"""
+
+
+@dataclass
+class Coverage:
+    """At which commit boundaries bots were killed, over all episodes of a run; `met` is where they came by."""
+
+    met: set[Edge] = field(default_factory=set)
+    killed: Counter[Edge] = field(default_factory=Counter)
+
+    def wanted(self) -> set[Edge]:
+        """The edges that were met and at which nobody was killed yet."""
+        return {edge for edge in self.met if not self.killed[edge]}
+
+
+@dataclass
+class Report:
+    """What became of an episode."""
+
+    seed: str
+    verdict: Verdict
+    kills: Counter[str]
+    #: what ended each life, in order
+    deaths: list[str]
+    seconds: float
+    redelivered: int
+    folder: Path
+    #: how long it took to come to rest after the last kill
+    calm: float = 0.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an episode is played with. `database`: a URL for one name (`{}`), empty for SQLite in the data folder."""
+
+    kills: int
+    processes: int = 1
+    database: str = ""
+
+
+class Episode:
+    """Plays one. `seed` decides what people do, what goes wrong and where bots are killed."""
+
+    def __init__(self, seed: str, terms: Terms, folder: Path, lives: Lives, coverage: Coverage) -> None:
+        self._seed = seed
+        self._terms = terms
+        self._folder = folder
+        self._lives = lives
+        self._coverage = coverage
+        self._rng = random.Random(seed)
+        self._place: Place = make_place(folder, Haste(FACTOR, time.time()))
+        self._site = Site(self._place.world, self._kill_at)
+        self._post = Post(self._place.world, self._door)
+        self._weather = Weather(self._place.world, self._rng)
+        self._doings = Doings(self._place, self._rng)
+        self._slots: list[Life | None] = [None] * terms.processes
+        self._kills: Counter[str] = Counter()
+        self._deaths: list[str] = []
+        path = folder / "data0" / "bot.db"
+        self._database = terms.database or f"sqlite:///{path}"
+        self._engine = create_engine(self._database)
+        self._calm = 0.0
+        #: what is wrong beside the verdict
+        self._odd: list[str] = []
+
+    async def play(self) -> Report:
+        """Until everything rests. Raises TimeoutError where it does not; the report tells what is open then too."""
+        began = time.monotonic()
+        async with self._site, self._post:
+            people = asyncio.create_task(self._people())
+            try:
+                await asyncio.gather(*(self._lived(slot) for slot in range(self._terms.processes)))
+            finally:
+                people.cancel()
+                await asyncio.gather(people, return_exceptions=True)
+            self._place.world.faults.clear()
+            await self._come_to_rest()
+            await asyncio.gather(*(self._stop(life) for life in self._slots if life is not None))
+        self._engine.dispose()
+        verdict = judge(self._place, self._database, self._doings.wishes, self._post.acknowledged)
+        verdict.odd += self._odd
+        seconds = time.monotonic() - began
+        return Report(
+            self._seed, verdict, self._kills, self._deaths, seconds, self._post.refused, self._folder,
+            time.monotonic() - self._calm,
+        )
+
+    def _door(self) -> int | None:
+        """The port of a bot that listens."""
+        ports = [life.port for life in self._slots if life is not None and life.serves]
+        return self._rng.choice(ports) if ports else None
+
+    async def _people(self) -> None:
+        while True:
+            if await asyncio.to_thread(self._open) < BUSY:
+                self._doings.do()
+            self._doings.follow_up(self._taken)
+            await asyncio.sleep(PACE * self._rng.random() * 2)
+
+    def _taken(self, subject: Subject) -> bool:
+        """Whether the delivery that tells of it was acknowledged."""
+        mark = f'"id":{subject.id},'.encode()
+        return any(mark in one.body for one in self._post.acknowledged.values())
+
+    async def _lived(self, slot: int) -> None:
+        """One bot after the other, each killed."""
+        share = self._terms.kills // self._terms.processes + (slot < self._terms.kills % self._terms.processes)
+        for _ in range(share):
+            await self._one(slot)
+
+    async def _one(self, slot: int) -> None:
+        rng = self._rng
+        kind = rng.choices(["failpoint", "write", "moment"], [6, 3, 1])[0]
+        arm: Collection[Edge] = ()
+        nth = 1
+        if kind == "failpoint":
+            arm = self._coverage.wanted()
+            if not arm and self._coverage.met:
+                arm, nth = {rng.choice(sorted(self._coverage.met))}, rng.randint(1, 4)
+        life = self._start(slot, arm, nth)
+        self._post.again()
+        if kind == "write":
+            self._site.arm(rng.choice(EDGES), rng.randint(1, 6))
+        self._weather.change()
+        longest = LONGEST * (rng.random() if kind == "moment" else 1.0)
+        try:
+            async with asyncio.timeout(0.25 + longest):
+                await self._until_ready(life)
+                self._post.again()
+                await life.ended.wait()
+        except TimeoutError:
+            await self._lives.kill(life)
+            how = "at some moment"
+        else:
+            how = f"{life.killed_at[0]} {life.killed_at[1]}" if life.killed_at else self._site.last
+        if life.code != -9:
+            self._odd.append(f"a bot ended by itself with {life.code}")
+        if life.killed_at is not None:
+            self._coverage.killed[life.killed_at] += 1
+        self._coverage.met |= life.met
+        self._kills["failpoint" if life.killed_at else "moment" if how == "at some moment" else "write"] += 1
+        self._deaths.append(how)
+
+    def _start(self, slot: int, arm: Collection[Edge] = (), nth: int = 1) -> Life:
+        environ = self._place.environ(slot, self._terms.database)
+        life = self._lives.start(environ, self._place.haste, self._folder / f"log{slot}", arm=arm, nth=nth)
+        self._slots[slot] = life
+        return life
+
+    async def _until_ready(self, life: Life) -> None:
+        waits = [asyncio.create_task(life.ready.wait()), asyncio.create_task(life.ended.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+
+    async def _kill_at(self, port: int) -> None:
+        """End the bot that sent a write, at an edge of it."""
+        alive = {life.pid: life for life in self._slots if life is not None and not life.ended.is_set()}
+        pid = process_of(port, list(alive)) if len(alive) > 1 else next(iter(alive), None)
+        if pid is not None:
+            await self._lives.kill(alive[pid])
+
+    async def _come_to_rest(self) -> None:
+        """The bots live on; whatever was missed is sent again, gates are answered, until nothing is open."""
+        self._site.disarm()
+        self._calm = time.monotonic()
+        for slot in range(self._terms.processes):
+            await self._until_ready(self._start(slot))
+        quiet = 0
+        try:
+            async with asyncio.timeout(REST):
+                while quiet < 3:
+                    self._post.again()
+                    self._doings.follow_up(self._taken)
+                    await asyncio.sleep(0.1)
+                    rests = self._post.rests and not self._doings.slow and await asyncio.to_thread(self._open) == 0
+                    quiet = quiet + 1 if rests else 0
+                    dead = [life.code for life in self._slots if life is not None and life.ended.is_set()]
+                    if dead:
+                        self._odd.append(f"a bot ended by itself with {dead[0]}")
+                        return
+        except TimeoutError:
+            self._odd.append(f"it did not come to rest within {REST:g} s")
+
+    def _open(self) -> int:
+        try:
+            with self._engine.connect() as connection:
+                return int(connection.execute(text(_OPEN)).scalar_one())
+        except OperationalError:  # not there yet, or busy
+            return -1
+
+    async def _stop(self, life: Life) -> None:
+        """End it as an operator does: it must leave by itself."""
+        try:
+            async with asyncio.timeout(20):
+                await self._lives.kill(life, SIGTERM)
+        except TimeoutError:
+            self._odd.append("a bot did not stop at SIGTERM")
+            await self._lives.kill(life)
+        else:
+            if life.code != 0:
+                self._odd.append(f"a bot stopped with {life.code}")
+
+
+async def play(seed: str, terms: Terms, folder: Path, lives: Lives, coverage: Coverage) -> Report:
+    """One episode; its folder is removed if nothing is wrong."""
+    episode = Episode(seed, terms, folder, lives, coverage)
+    report = await episode.play()
+    if not report.verdict.faults:
+        shutil.rmtree(folder, ignore_errors=True)
+    return report
