@@ -51,6 +51,17 @@ class Doings:
     #: comments that were written without a request, to be edited
     _plain: list[Comment] = field(default_factory=list)
 
+    #: words of what was deleted after it was asked, and where: they stand in one result at most
+    gone: dict[str, int] = field(default_factory=dict)
+    #: threads with a run that waits for a label
+    waiting: list[int] = field(default_factory=list)
+    #: threads with a run that is to be told something
+    _to_tell: list[int] = field(default_factory=list)
+    #: remarks that are to be deleted, each once so many words were said
+    _doomed: list[tuple[int, int]] = field(default_factory=list)
+    #: failures that people have seen
+    _seen: set[int] = field(default_factory=set)
+
     def __post_init__(self) -> None:
         self._threads = [n for n in self.place.repo.issues if n != self.place.pull.number]
 
@@ -60,8 +71,14 @@ class Doings:
             self.says: 6, self.three: 4, self.apart: 2, self.two: 2, self.asks: 3, self.fails: 2, self.edits: 3,
             self.builtin: 3, self.pins: 2, self.sorts: 3, self.opens: 2, self.labels: 2, self.reviews: 1,
             self.looks: 1, self.drags: 1, self.in_the_pull: 2, self.strangers: 1,
+            self.pushes: 1, self.renames: 1, self.deletes: 2, self.tells: 2, self.waits: 1, self.takes_back: 1,
         }  # fmt: skip
         self.rng.choices(list(kinds), list(kinds.values()))[0]()
+
+    @property
+    def rests(self) -> bool:
+        """Whether nobody is about to do anything more."""
+        return not (self.slow or self.waiting or self._to_tell)
 
     def _token(self) -> str:
         self._count += 1
@@ -184,6 +201,51 @@ class Doings:
         made = self._write(number, f"@bot echo {self._token()}", "sam")
         self._wish("stranger", number, made, dispatches=0)
 
+    def pushes(self) -> None:
+        """Somebody pushes to the default branch, which tells of new configuration, and to the pull request."""
+        world, repo = self.place.world, self.place.repo
+        branch = self.rng.choice([None, self.place.pull.head])
+        world.write_file(repo, "NEWS.md", f"{self._token()}\n", "meg", "News", branch=branch)
+
+    def renames(self) -> None:
+        """The repository gets another name, which changes nothing for its threads."""
+        self.place.world.rename_repository(self.place.repo, self._token(), "meg")
+
+    def deletes(self) -> None:
+        """Somebody asks, thinks better of it and deletes the comment: it is answered or not, never twice."""
+        number, token = self._thread(), self._token()
+        made = self._write(number, f"@bot echo {token}")
+        self.place.world.delete_comment(made.id, "ana")
+        self.gone[token] = number
+
+    def takes_back(self) -> None:
+        """A remark asks and is deleted: what answers it stands in the conversation, or nothing does."""
+        number, token = self.place.pull.number, self._token()
+        if self._commands[number] >= MOST:
+            return
+        self._commands[number] += 1
+        remarks = [Remark("size.py", f"@bot echo {token}", line=1)]
+        made = self.place.world.review(self.place.repo, number, "ana", remarks=remarks)
+        (said,) = [c for t in self.place.pull.review_threads for c in t.comments if c.review is made]
+        self._doomed.append((self._count + 8, said.id))
+        self.gone[token] = number
+
+    def tells(self) -> None:
+        """A run is told something while it works, before its agent is asked."""
+        token = self._token()
+        made = self.place.world.open_issue(self.place.repo, "sam", f"Lazy {token}", "It is slow.")
+        asked = self._write(made.number, f"@bot lazy {token}")
+        self._wish("lazy", made.number, asked, tokens={token: 1})
+        self._to_tell.append(made.number)
+
+    def waits(self) -> None:
+        """A run waits for a label, which somebody sets once it does."""
+        token = self._token()
+        made = self.place.world.open_issue(self.place.repo, "sam", f"Waits {token}", "It waits.")
+        asked = self._write(made.number, f"@bot waits {token}")
+        self._wish("waits", made.number, asked, tokens={token: 1})
+        self.waiting.append(made.number)
+
     def drags(self) -> None:
         """A run that would go on for long, told something and called off later."""
         made = self.place.world.open_issue(self.place.repo, "sam", f"Slow {self._token()}", "It is slow.")
@@ -200,6 +262,20 @@ class Doings:
                     self._wish("steer", wish.number, made, dispatches=0, answers=1)
                 made = self._write(wish.number, "@bot cancel", "meg")
                 self._wish("cancel", wish.number, made, dispatches=0, answers=1)
+        for number in self._to_tell:
+            self._write(number, "@bot steer Leave the parser alone")
+        self._to_tell.clear()
+        for due, remark in list(self._doomed):
+            if self._count >= due:
+                self._doomed.remove((due, remark))
+                self.place.world.delete_review_comment(remark, "ana")
+        for number in list(self.waiting):
+            issue = self.place.repo.issues[number]
+            if any("<sub>" in comment.body for comment in issue.comments):
+                self.waiting.remove(number)
+            elif self.rng.random() < 0.2:
+                names = [label.name for label in issue.labels]
+                self.place.world.set_labels(self.place.repo, number, "meg", [] if "go" in names else ["go"])
         for issue in list(self.place.repo.issues.values()):
             for comment in list(issue.comments):
                 if comment.author is self.place.app.bot:
@@ -219,4 +295,3 @@ class Doings:
                     made = self._write(number, f"@bot retry {run[0]}")
                     self._wish("retry", number, made, ends=frozenset({"failed"}))
 
-    _seen: set[int] = field(default_factory=set)

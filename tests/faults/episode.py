@@ -8,10 +8,12 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
 
+import httpx
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
@@ -29,8 +31,8 @@ FACTOR = 20.0
 PACE = 0.12
 #: open rows (deliveries, runs, things to be said) at which people wait: a pile shows nothing more, and takes long
 BUSY = 24
-#: seconds that a bot lives at most before it is killed at a random moment after all
-LONGEST = 1.6
+#: seconds that a bot which is ready lives at most: what did not kill it by then is not what it meets
+LONGEST = 3.0
 #: seconds that everything may take to come to rest
 REST = 90.0
 
@@ -117,7 +119,7 @@ class Episode:
             await self._come_to_rest()
             await asyncio.gather(*(self._stop(life) for life in self._slots if life is not None))
         self._engine.dispose()
-        verdict = judge(self._place, self._database, self._doings.wishes, self._post.acknowledged)
+        verdict = judge(self._place, self._database, self._doings, self._post.acknowledged)
         verdict.odd += self._odd
         seconds = time.monotonic() - began
         return Report(
@@ -135,7 +137,20 @@ class Episode:
             if await asyncio.to_thread(self._open) < BUSY:
                 self._doings.do()
             self._doings.follow_up(self._taken)
+            if self._rng.random() < 0.1:
+                await self._answer()
             await asyncio.sleep(PACE * self._rng.random() * 2)
+
+    async def _answer(self) -> None:
+        """Somebody answers a gate over the API, maybe while somebody else ticks its box."""
+        port = self._door()
+        if port is None:
+            return
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=5) as client:
+            with suppress(httpx.HTTPError):
+                found = (await client.get("/api/gates?state=open")).json()["items"]
+                if found:
+                    await client.post(f"/api/gates/{self._rng.choice(found)['id']}/answer", json={"answer": "approve"})
 
     def _taken(self, subject: Subject) -> bool:
         """Whether the delivery that tells of it was acknowledged."""
@@ -156,15 +171,17 @@ class Episode:
         if kind == "failpoint":
             arm = self._coverage.wanted()
             if not arm and self._coverage.met:
-                arm, nth = {rng.choice(sorted(self._coverage.met))}, rng.randint(1, 4)
+                arm, nth = {rng.choice(sorted(self._coverage.met))}, rng.randint(1, 3)
         life = self._start(slot, arm, nth)
         self._post.again()
         if kind == "write":
             self._site.arm(rng.choice(EDGES), rng.randint(1, 6))
         self._weather.change()
-        longest = LONGEST * (rng.random() if kind == "moment" else 1.0)
         try:
-            async with asyncio.timeout(0.25 + longest):
+            if kind != "moment":
+                await self._until_ready(life)
+                self._post.again()
+            async with asyncio.timeout(LONGEST * rng.random() if kind == "moment" else LONGEST):
                 await self._until_ready(life)
                 self._post.again()
                 await life.ended.wait()
@@ -215,7 +232,7 @@ class Episode:
                     self._post.again()
                     self._doings.follow_up(self._taken)
                     await asyncio.sleep(0.1)
-                    rests = self._post.rests and not self._doings.slow and await asyncio.to_thread(self._open) == 0
+                    rests = self._post.rests and self._doings.rests and await asyncio.to_thread(self._open) == 0
                     quiet = quiet + 1 if rests else 0
                     dead = [life.code for life in self._slots if life is not None and life.ended.is_set()]
                     if dead:

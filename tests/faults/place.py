@@ -45,7 +45,7 @@ workflows:
         ask: Go on?
         show: "${{ steps.first.output }}"
         options: {approve: build, stop: end}
-        who: {role: maintain}
+        who: {role: maintain, dashboard: true}
         timeout: 30d
         on_timeout: stop
       - {id: build, agent: echo}
@@ -55,6 +55,26 @@ workflows:
   slow:
     steps:
       - {id: it, run: "sleep 3000", timeout: 2h}
+  lazy:
+    steps:
+      - {id: it, run: "sleep 0.7"}
+      - {id: then, agent: echo}
+  nightly:
+    on: {schedule: {cron: "*/10 * * * *", thread: 1}}
+    steps:
+      - {id: it, run: "echo every night"}
+  weekly:
+    on: {schedule: {cron: "*/15 * * * *", thread: new}}
+    steps:
+      - {id: it, run: "echo every week"}
+  synced:
+    on: {synchronize: true}
+    steps:
+      - {id: it, run: "echo pushed"}
+  waits:
+    steps:
+      - {id: w, wait: {event: labeled}}
+      - {id: then, agent: echo}
   sort:
     params: {label: which}
     steps:

@@ -16,6 +16,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Literal
 
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from bot.demo.faults import ReplyLost
@@ -64,6 +65,8 @@ class Site:
         heard: Send = _swallow if edge == "done" else self._dated(send)
         try:
             await self._app(scope, receive, heard)
+        except ClientDisconnect:  # it died while it wrote to us
+            return
         except ReplyLost:
             if edge is None:
                 # an answer that promises a byte and ends without it: the client sees the connection break
@@ -75,7 +78,9 @@ class Site:
 
     def _taken(self, scope: Scope) -> WriteEdge | None:
         """The edge that this request is at."""
-        if self._armed is None or scope["method"] not in _WRITES or scope["path"].endswith("/access_tokens"):
+        path = scope["path"]
+        write = scope["method"] in _WRITES and path.startswith("/api/v3/") and not path.endswith("/access_tokens")
+        if self._armed is None or not write:
             return None
         self._nth -= 1
         if self._nth > 0:
@@ -142,6 +147,7 @@ class Weather:
             lambda: world.faults.trickle(4, ".*", ".*/(issues|pulls|permission|git).*", count=2),
             lambda: world.faults.stale_listing(30),
             world.tokens.clear,
+            lambda: world.faults.refused(401, "POST", ".*/comments", count=2, message="Bad credentials"),
         )
 
     def _in(self, seconds: float) -> datetime:

@@ -13,7 +13,7 @@ from bot.demo.records import Comment, Issue, Reaction, Review
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, OutboxState, RunState
 from bot.store.tables import Attempt, Delivery, Dispatch, Frame, Gate, Outbox, Pin, Run, Thread
-from tests.faults.doings import Wish
+from tests.faults.doings import Doings, Wish
 from tests.faults.place import Place
 
 #: what of a run is its end, seen by people
@@ -24,6 +24,10 @@ _BESIDE = frozenset({"gate", "request", "status", "check"})
 
 #: why something need not be said any more
 _OVERTAKEN = frozenset({"ended before it was seen", "the run ended first"})
+
+
+#: why something cannot be said: what it belongs to was deleted
+_DELETED = frozenset({"comment_deleted"})
 
 
 @dataclass
@@ -73,7 +77,7 @@ class Judge:
                     mark = place.marker.find(comment.body, repository_id=place.repo.id, thread=number)
                     yield Said(number, comment, None if mark is None else mark.slot)
 
-    def judge(self, wishes: Collection[Wish], acknowledged: Collection[str]) -> Verdict:
+    def judge(self, doings: Doings, acknowledged: Collection[str]) -> Verdict:
         """Everything that is wrong."""
         self._verdict.dispatches = len(self._dispatches)
         self._verdict.ends.update(str(run.state) for run in self._runs)
@@ -86,8 +90,11 @@ class Judge:
         self._checks()
         for run in self._runs:
             self._end(run)
-        for wish in wishes:
+        for wish in doings.wishes:
             self._wish(wish)
+        for token, number in doings.gone.items():
+            if (count := self._count(number, token)) > 1:
+                self._doubled(f"{token} in #{number}, which was deleted, stands in {count} results")
         return self._verdict
 
     def _lost(self, words: str) -> None:
@@ -107,7 +114,7 @@ class Judge:
         for row in self._outbox:
             if row.state not in (OutboxState.POSTED, OutboxState.DROPPED):
                 self._lost(f"{row.slot} is {row.state} still: {row.reason}")
-            elif row.state is OutboxState.DROPPED and row.reason not in _OVERTAKEN:
+            elif row.state is OutboxState.DROPPED and row.reason not in _OVERTAKEN | _DELETED:
                 self._lost(f"{row.slot} ({row.action}) was dropped: {row.reason}")
         for attempt in self._s.exec(select(Attempt)):
             if not attempt.state.ended:
@@ -197,9 +204,10 @@ class Judge:
         for check in self._place.repo.checks:
             if check.status != "completed":
                 self._lost(f"the check {check.name} ({check.external_id}) is {check.status} still")
-        wanted = [run for run in self._runs if self._threads[run.thread_id].is_pull_request]
+        pulls = {thread.id for thread in self._threads.values() if thread.is_pull_request}
+        wanted = [run for run in self._runs if run.thread_id in pulls and run.started_at is not None]
         if len(seen) != len(wanted):
-            self._lost(f"{len(seen)} checks stand for {len(wanted)} runs of the pull request")
+            self._lost(f"{len(seen)} checks stand for {len(wanted)} runs of the pull request that began")
 
     def _end(self, run: Run) -> None:
         """An end that people see: one end comment where it did not succeed, the results where it did."""
@@ -313,11 +321,11 @@ class Judge:
 _UNHEARD: dict[str, frozenset[str]] = {}
 
 
-def judge(place: Place, database: str, wishes: Collection[Wish], acknowledged: Collection[str]) -> Verdict:
+def judge(place: Place, database: str, doings: Doings, acknowledged: Collection[str]) -> Verdict:
     """Look at everything. The database is read from outside."""
     engine = create_engine(database)
     try:
         with Session(engine) as session:
-            return Judge(place, session).judge(wishes, acknowledged)
+            return Judge(place, session).judge(doings, acknowledged)
     finally:
         engine.dispose()

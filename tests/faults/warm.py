@@ -33,14 +33,16 @@ from tests.faults.haste import Haste, HastyClock, HastyLoop
 OUT = 3
 #: what a bot imports when it is used for the first time
 LATER = (
-    "bot.cli.serve",
-    "bot.demo.keys",
-    "asyncio.selector_events",
-    "sqlalchemy.dialects.sqlite.pysqlite",
-    "uvicorn.protocols.http.httptools_impl",
-    "uvicorn.lifespan.off",
-    "encodings.idna",
+    "alembic.command",
     "anyio._backends._asyncio",
+    "bot.github.kit",
+    "httpx2",
+    "pydantic.v1",
+    "sqlalchemy.dialects.sqlite.pysqlite",
+    "sqlite3",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvicorn.protocols.websockets.auto",
 )
 _PR_SET_PDEATHSIG = 1
 
