@@ -33,8 +33,9 @@ PACE = 0.12
 BUSY = 24
 #: seconds that a bot which is ready lives at most: what did not kill it by then is not what it meets
 LONGEST = 3.0
-#: seconds that everything may take to come to rest
-REST = 90.0
+#: seconds within which something must move until everything rests, and that all of it may take
+STILL = 60.0
+REST = 600.0
 
 _OPEN = """\
 SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
@@ -134,7 +135,7 @@ class Episode:
 
     async def _people(self) -> None:
         while True:
-            if await asyncio.to_thread(self._open) < BUSY:
+            if self._post.open < BUSY and await asyncio.to_thread(self._open) < BUSY:
                 self._doings.do()
             self._doings.follow_up(self._taken)
             if self._rng.random() < 0.1:
@@ -225,21 +226,23 @@ class Episode:
         self._calm = time.monotonic()
         for slot in range(self._terms.processes):
             await self._until_ready(self._start(slot))
-        quiet = 0
-        try:
-            async with asyncio.timeout(REST):
-                while quiet < 3:
-                    self._post.again()
-                    self._doings.follow_up(self._taken)
-                    await asyncio.sleep(0.1)
-                    rests = self._post.rests and self._doings.rests and await asyncio.to_thread(self._open) == 0
-                    quiet = quiet + 1 if rests else 0
-                    dead = [life.code for life in self._slots if life is not None and life.ended.is_set()]
-                    if dead:
-                        self._odd.append(f"a bot ended by itself with {dead[0]}")
-                        return
-        except TimeoutError:
-            self._odd.append(f"it did not come to rest within {REST:g} s")
+        quiet, before, moved = 0, (-1, -1), time.monotonic()
+        while quiet < 3:
+            self._post.again()
+            self._doings.follow_up(self._taken)
+            await asyncio.sleep(0.25)
+            open_ = await asyncio.to_thread(self._open)
+            quiet = quiet + 1 if open_ == 0 and self._post.rests and self._doings.rests else 0
+            now, seen = time.monotonic(), (len(self._place.world.requests), open_)
+            if seen != before:
+                before, moved = seen, now
+            if now > min(moved + STILL, self._calm + REST):
+                self._odd.append(f"it did not come to rest within {now - self._calm:.0f} s")
+                return
+            for life in self._slots:
+                if life is not None and life.ended.is_set():
+                    self._odd.append(f"a bot ended by itself with {life.code}")
+                    return
 
     def _open(self) -> int:
         try:

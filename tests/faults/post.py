@@ -76,6 +76,11 @@ class Post:
         """Whether everything was acknowledged."""
         return self._fresh.empty() and not self._missed and len(self.acknowledged) == len(self._world.deliveries)
 
+    @property
+    def open(self) -> int:
+        """How many deliveries nobody has acknowledged yet."""
+        return len(self._world.deliveries) - len(self.acknowledged)
+
     def again(self) -> None:
         """Send what was missed once more, as GitHub does when it is asked to."""
         missed, self._missed = self._missed, []

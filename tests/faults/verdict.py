@@ -148,16 +148,20 @@ class Judge:
                     self._lost(f"{row.slot} was posted as {row.posted_id} and is not there")
 
     def _order(self) -> None:
-        """Results of a thread stand in the order of its dispatches; a run that waits lets others go ahead."""
+        """Results of a thread stand in the order of its dispatches.
+
+        A run that waits lets others go ahead, and one that is called off before its turn ends at once.
+        """
         waited = {gate.run_id for gate in self._s.exec(select(Gate))}
         runs = {run.id: run for run in self._runs}
         stand: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for row in self._outbox:
             run = runs.get(row.run_id or "")
             first = row.purpose in _ENDS and row.action == "comment" and row.slot.endswith("|0")
-            if run is not None and first and row.posted_id is not None and run.id not in waited:
-                if row.target_id is None:
-                    stand[row.thread_id].append((row.posted_id, run.sequence))
+            if run is None or run.started_at is None or run.id in waited:
+                continue
+            if first and row.posted_id is not None and row.target_id is None:
+                stand[row.thread_id].append((row.posted_id, run.sequence))
         for thread_id, found in stand.items():
             sequences = [sequence for _, sequence in sorted(found)]
             if sequences != sorted(sequences):
