@@ -15,6 +15,8 @@ BOT = Path(__file__).resolve().parents[2] / "bot"
 ELSEWHERE = ("cli", "demo")
 #: names of what has `write`, as the rooms call it; channels to GitHub and files have one too
 _STORES = frozenset({"store", "_store", "publish"})
+#: what has functions that pass a work on
+_PASSING_ON = frozenset({"self", "_records"})
 
 #: boundaries that no kill of the storm meets, and why; where they are held instead
 UNREACHED: Mapping[str, str] = {}
@@ -34,11 +36,14 @@ def boundaries(root: Path = BOT) -> dict[str, str]:
 class _Reader:
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
-        #: what is called here with a work that it writes: `commit` of the records, and functions of this module
-        self._passing_on = {"commit"} | {
-            node.name
+        #: what is called here with a work that it writes, and in which place: `commit` of the records, and functions of
+        #: this module
+        self._passing_on = {"commit": 0} | {
+            node.name: place
             for node in ast.walk(tree)
-            if isinstance(node, ast.AsyncFunctionDef) and "work" in {given.arg for given in node.args.args}
+            if isinstance(node, ast.AsyncFunctionDef)
+            for place, given in enumerate([each for each in node.args.args if each.arg != "self"])
+            if given.arg == "work" and given.annotation and ast.unparse(given.annotation).startswith("Callable")
         }
 
     def names(self) -> Iterator[str]:
@@ -69,7 +74,7 @@ class _Reader:
         last = on.attr if isinstance(on, ast.Attribute) else on.id if isinstance(on, ast.Name) else ""
         if called == "write" and last in _STORES:
             return node.args[1 if last == "publish" else 0]
-        return node.args[0] if called in self._passing_on and last in {"self", "_records"} else None
+        return node.args[self._passing_on[called]] if called in self._passing_on and last in _PASSING_ON else None
 
 
 def _made(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str, outer: Mapping[str, str]) -> dict[str, str]:

@@ -95,9 +95,7 @@ def live(told: Mapping[str, Any]) -> None:
     settings, _ = load(told["environ"], None)
     bot.app.serve(
         settings,
-        host="127.0.0.1",
-        port=0,
-        listens=lambda port: tell(life=life, port=port),
+        at=bot.app.Listening("127.0.0.1", 0, lambda port: tell(life=life, port=port)),
         environ={"PATH": os.environ["PATH"]},
     )
 
