@@ -55,6 +55,10 @@ class Doings:
     gone: dict[str, int] = field(default_factory=dict)
     #: threads with a run that waits for a label
     waiting: list[int] = field(default_factory=list)
+    #: words of runs that wait for the checks of the pull request
+    checking: list[str] = field(default_factory=list)
+    #: until how many words were said sam may ask for something; 0 while he may not
+    _sam_until: int = 0
     #: threads with a run that is to be told something
     _to_tell: list[int] = field(default_factory=list)
     #: remarks that are to be deleted, each once so many words were said
@@ -72,13 +76,14 @@ class Doings:
             self.builtin: 3, self.pins: 2, self.sorts: 3, self.opens: 2, self.labels: 2, self.reviews: 1,
             self.looks: 1, self.drags: 1, self.in_the_pull: 2, self.strangers: 1,
             self.pushes: 1, self.renames: 1, self.deletes: 2, self.tells: 2, self.waits: 1, self.takes_back: 1,
+            self.checks: 1, self.files: 1, self.assigns: 1, self.passes_through: 1,
         }  # fmt: skip
         self.rng.choices(list(kinds), list(kinds.values()))[0]()
 
     @property
     def rests(self) -> bool:
         """Whether nobody is about to do anything more."""
-        return not (self.slow or self.waiting or self._to_tell)
+        return not (self.slow or self.waiting or self.checking or self._to_tell)
 
     def _token(self) -> str:
         self._count += 1
@@ -186,7 +191,9 @@ class Doings:
         number = self.place.pull.number
         if self._commands[number] < MOST:
             self._commands[number] += 1
-            self._wish("look", number, self._write(number, "@bot look"))
+            # it says so where somebody pushes before its review is there
+            ends = frozenset({"succeeded", "failed"})
+            self._wish("look", number, self._write(number, "@bot look"), ends=ends)
 
     def in_the_pull(self) -> None:
         number = self.place.pull.number
@@ -197,6 +204,8 @@ class Doings:
 
     def strangers(self) -> None:
         """Who may only read asks for something: nothing comes of it."""
+        if self._sam_until:
+            return
         number = self._thread(0)
         made = self._write(number, f"@bot echo {self._token()}", "sam")
         self._wish("stranger", number, made, dispatches=0)
@@ -246,6 +255,32 @@ class Doings:
         self._wish("waits", made.number, asked, tokens={token: 1})
         self.waiting.append(made.number)
 
+    def checks(self) -> None:
+        """A run waits for the checks of the pull request, which come to an end once it does."""
+        number, token = self.place.pull.number, self._token()
+        if self._commands[number] < MOST:
+            self._commands[number] += 1
+            self._wish("checked", number, self._write(number, f"@bot checked {token}"), tokens={token: 1})
+            self.checking.append(token)
+
+    def files(self) -> None:
+        """A run is given a file of a comment."""
+        number, token = self._thread(), self._token()
+        url = self.place.world.store.attach("notes.md", f"It is {token}.\n".encode(), "text/markdown")
+        self._wish("filed", number, self._write(number, f"@bot filed spec={url}"), tokens={token: 1})
+
+    def assigns(self) -> None:
+        """What a run wants is not possible: it says so."""
+        self._wish("assigns", number := self._thread(), self._write(number, "@bot assigns"), ends=frozenset({"failed"}))
+
+    def passes_through(self) -> None:
+        """Sam may ask for a moment: what he asks for is done or called off, never twice."""
+        number, token = self._thread(), self._token()
+        self.place.world.set_role(self.place.repo, "sam", "write")
+        self._write(number, f"@bot three {token}", "sam")
+        self.gone[token] = number
+        self._sam_until = self._count + 3
+
     def drags(self) -> None:
         """A run that would go on for long, told something and called off later."""
         made = self.place.world.open_issue(self.place.repo, "sam", f"Slow {self._token()}", "It is slow.")
@@ -269,6 +304,15 @@ class Doings:
             if self._count >= due:
                 self._doomed.remove((due, remark))
                 self.place.world.delete_review_comment(remark, "ana")
+        if self._sam_until and self._count > self._sam_until:
+            self._sam_until = 0
+            self.place.world.set_role(self.place.repo, "sam", "read")
+        for token in list(self.checking):
+            if any(comment.author is self.place.app.bot and token in comment.body
+                   for comment in self.place.pull.issue.comments):  # fmt: skip
+                self.checking.remove(token)
+            elif self.rng.random() < 0.1:
+                self.place.world.add_check(self.place.repo, self.place.pull.head_sha, f"ci {token}")
         for number in list(self.waiting):
             issue = self.place.repo.issues[number]
             if any("<sub>" in comment.body for comment in issue.comments):
@@ -294,4 +338,3 @@ class Doings:
                     self._commands[number] += 1
                     made = self._write(number, f"@bot retry {run[0]}")
                     self._wish("retry", number, made, ends=frozenset({"failed"}))
-

@@ -33,9 +33,15 @@ PACE = 0.12
 BUSY = 24
 #: seconds that a bot which is ready lives at most: what did not kill it by then is not what it meets
 LONGEST = 3.0
+#: boundaries that a bot meets only while it stops
+STOPPING = frozenset({"Presence.leave", "Sender._finish"})
 #: seconds within which something must move until everything rests, and that all of it may take
 STILL = 60.0
 REST = 600.0
+
+#: how often a life is to end at a commit, at a write, at some moment, while it stops
+Odds = tuple[int, int, int, int]
+ODDS: Odds = (12, 6, 2, 1)
 
 _OPEN = """\
 SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
@@ -46,14 +52,18 @@ SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
 
 @dataclass
 class Coverage:
-    """At which commit boundaries bots were killed, over all episodes of a run; `met` is where they came by."""
+    """At which commit boundaries bots were killed, over all episodes of a run; `met` is where they came by.
 
+    `every` are those at which somebody has to be killed.
+    """
+
+    every: frozenset[Edge] = frozenset()
     met: set[Edge] = field(default_factory=set)
     killed: Counter[Edge] = field(default_factory=Counter)
 
     def wanted(self) -> set[Edge]:
-        """The edges that were met and at which nobody was killed yet."""
-        return {edge for edge in self.met if not self.killed[edge]}
+        """The edges at which nobody was killed yet."""
+        return {edge for edge in self.every | self.met if not self.killed[edge]}
 
 
 @dataclass
@@ -79,6 +89,7 @@ class Terms:
     kills: int
     processes: int = 1
     database: str = ""
+    odds: Odds = ODDS
 
 
 class Episode:
@@ -124,7 +135,13 @@ class Episode:
         verdict.odd += self._odd
         seconds = time.monotonic() - began
         return Report(
-            self._seed, verdict, self._kills, self._deaths, seconds, self._post.refused, self._folder,
+            self._seed,
+            verdict,
+            self._kills,
+            self._deaths,
+            seconds,
+            self._post.refused,
+            self._folder,
             time.monotonic() - self._calm,
         )
 
@@ -166,12 +183,15 @@ class Episode:
 
     async def _one(self, slot: int) -> None:
         rng = self._rng
-        kind = rng.choices(["failpoint", "write", "moment"], [6, 3, 1])[0]
+        kind = rng.choices(["failpoint", "write", "moment", "stop"], self._terms.odds)[0]
         arm: Collection[Edge] = ()
         nth = 1
+        if kind == "stop":
+            arm = {(when, name) for when, name in self._coverage.every if name in STOPPING}
         if kind == "failpoint":
             arm = self._coverage.wanted()
-            if not arm and self._coverage.met:
+            if self._coverage.met and (not arm or rng.random() < 0.5):
+                # the third time there is more under way; few things are done so often in one life
                 arm, nth = {rng.choice(sorted(self._coverage.met))}, rng.randint(1, 3)
         life = self._start(slot, arm, nth)
         self._post.again()
@@ -185,18 +205,24 @@ class Episode:
             async with asyncio.timeout(LONGEST * rng.random() if kind == "moment" else LONGEST):
                 await self._until_ready(life)
                 self._post.again()
+                if kind == "stop":
+                    await asyncio.sleep(rng.random())
+                    await self._lives.kill(life, SIGTERM)
                 await life.ended.wait()
         except TimeoutError:
             await self._lives.kill(life)
             how = "at some moment"
         else:
             how = f"{life.killed_at[0]} {life.killed_at[1]}" if life.killed_at else self._site.last
-        if life.code != -9:
+            if life.code == 0:
+                how = "a stop"
+        if life.code != -9 and not (kind == "stop" and life.code == 0):
             self._odd.append(f"a bot ended by itself with {life.code}")
         if life.killed_at is not None:
             self._coverage.killed[life.killed_at] += 1
         self._coverage.met |= life.met
-        self._kills["failpoint" if life.killed_at else "moment" if how == "at some moment" else "write"] += 1
+        named = {"at some moment": "moment", "a stop": "stop"}
+        self._kills["failpoint" if life.killed_at else named.get(how, "write")] += 1
         self._deaths.append(how)
 
     def _start(self, slot: int, arm: Collection[Edge] = (), nth: int = 1) -> Life:

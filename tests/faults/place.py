@@ -1,4 +1,4 @@
-"""Where the bots of an episode live and die: a world with threads to be spoken in, and what a bot is configured with."""
+"""Where the bots of an episode live and die: a world with threads to be spoken in, and what a bot is set up with."""
 
 from __future__ import annotations
 
@@ -75,6 +75,18 @@ workflows:
     steps:
       - {id: w, wait: {event: labeled}}
       - {id: then, agent: echo}
+  checked:
+    steps:
+      - {id: w, wait: {event: checks_completed}}
+      - {id: then, agent: echo}
+  filed:
+    inputs: {spec: {type: file}}
+    steps:
+      - {id: it, run: 'cat "$SPEC"', env: {SPEC: "${{ inputs.spec.path }}"}}
+  assigns:
+    steps:
+      - id: it
+        notify: {assign: [nobody-here]}
   sort:
     params: {label: which}
     steps:
@@ -137,6 +149,8 @@ def make_place(folder: Path, haste: Haste) -> Place:
     world.set_role(repo, "ana", "write")
     world.set_role(repo, "meg", "maintain")
     world.set_role(repo, "sam", "read")
+    attic = world.add_repository("acme", "attic", {"README.md": "# attic\n"})
+    world.archive_repository(attic)
     app = world.add_app("bot", "acme", webhook_secret=SECRET, private_key=app_key())
     with world.silence():
         installation = world.install(app, "acme")

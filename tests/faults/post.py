@@ -23,9 +23,7 @@ class Post:
     def __init__(self, world: World, door: Callable[[], int | None]) -> None:
         self._world = world
         self._door = door
-        self._client = httpx.AsyncClient(
-            timeout=10, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
-        )
+        self._client = httpx.AsyncClient(timeout=10, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
         self._fresh: asyncio.Queue[Delivery] = asyncio.Queue()
         self._missed: list[Delivery] = []
         self._workers: list[asyncio.Task[None]] = []

@@ -16,16 +16,21 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults.episode import Coverage, Report, Terms, play
+from tests.faults.boundaries import edges
+from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, play
 from tests.faults.lives import lives
 
 #: kills in one life of a world
 KILLS = 25
+#: faults of one episode that are told
+MOST = 20
+#: kills in one that only looks for commits at which nobody was killed yet
+FEW = 10
 #: worlds at once
 AT_ONCE = 3
 
@@ -35,7 +40,7 @@ class Figures:
     """What a whole run came to."""
 
     seed: int
-    coverage: Coverage = field(default_factory=Coverage)
+    coverage: Coverage
     reports: list[Report] = field(default_factory=list)
     kills: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
@@ -66,12 +71,16 @@ class Figures:
         names = {name for _, name in edges}
         lines = [self.line]
         lines.append(f"  killed {_listed(self.kills)}; at {len(edges)} edges of {len(names)} kinds of commit")
-        lines.append(f"  runs ended {_listed(self.ends)}; {sum(one.redelivered for one in self.reports)} deliveries again")
+        lines.append(
+            f"  runs ended {_listed(self.ends)}; {sum(one.redelivered for one in self.reports)} deliveries again"
+        )
         if missing := self.coverage.wanted():
-            lines.append(f"  met and never killed at: {', '.join(f'{when} {name}' for when, name in sorted(missing))}")
+            lines.append(f"  never killed: {', '.join(f'{when} {name}' for when, name in sorted(missing))}")
         for report in self.faulty:
             lines.append(f"  episode {report.seed} ({report.folder}):")
-            lines += [f"    {fault}" for fault in report.verdict.faults]
+            faults = report.verdict.faults
+            lines += [f"    {fault}" for fault in faults[:MOST]]
+            lines += [f"    and {len(faults) - MOST} more"] if len(faults) > MOST else []
             lines.append(f"    killed {'; '.join(report.deaths)}")
         return "\n".join(lines)
 
@@ -90,19 +99,23 @@ async def storm(
     database: Callable[[str], str] = lambda _name: "",
     heard: Callable[[Report], None] = lambda _report: None,
     each: int = KILLS,
+    more: int = 0,
 ) -> Figures:
-    """So many kills in worlds side by side. `database` makes an empty one for a name and gives its URL."""
-    figures = Figures(seed)
+    """So many kills in worlds side by side, and up to so many `more` while there are commits that met none.
+
+    `database` makes an empty one for a name and gives its URL.
+    """
+    figures = Figures(seed, Coverage(frozenset(edges())))
     began = time.monotonic()
-    shares = [min(each, kills - start) for start in range(0, kills, each)]
-    waiting = iter(enumerate(shares))
+    waiting = enumerate(_shares(kills, each, more, figures.coverage))
 
     async with lives() as started:
 
         async def worlds() -> None:
-            for number, share in waiting:
+            for number, (share, odds) in waiting:
                 name = f"{seed}.{number}"
-                terms = Terms(share, processes, await asyncio.to_thread(database, f"faults_{seed}_{number}"))
+                url = await asyncio.to_thread(database, f"faults_{seed}_{number}")
+                terms = Terms(share, processes, url, odds)
                 report = await play(name, terms, folder / name, started, figures.coverage)
                 figures.add(report)
                 figures.seconds = time.monotonic() - began
@@ -111,6 +124,16 @@ async def storm(
         await asyncio.gather(*(worlds() for _ in range(at_once)))
     figures.seconds = time.monotonic() - began
     return figures
+
+
+def _shares(kills: int, each: int, more: int, coverage: Coverage) -> Iterator[tuple[int, Odds]]:
+    """How many kills the next world gets, and of what sort; those beyond the number are for commits alone."""
+    for start in range(0, kills, each):
+        yield min(each, kills - start), ODDS
+    for _ in range(0, more, FEW):
+        if not coverage.wanted():
+            return
+        yield FEW, (12, 0, 0, 2)
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -176,7 +199,6 @@ async def databases(kind: str) -> AsyncIterator[Callable[[str], str]]:
 
 def _driven(url: str) -> str:
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
-
 
 
 if __name__ == "__main__":

@@ -147,6 +147,7 @@ class Weather:
             lambda: world.faults.trickle(4, ".*", ".*/(issues|pulls|permission|git).*", count=2),
             lambda: world.faults.stale_listing(30),
             world.tokens.clear,
+            lambda: world.faults.refused(403, "GET", ".*/collaborators/sam/.*", message="Must have push access."),
             lambda: world.faults.refused(401, "POST", ".*/comments", count=2, message="Bad credentials"),
         )
 

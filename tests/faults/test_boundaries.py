@@ -9,7 +9,7 @@ from bot.publish import compose
 from bot.store import Session, Store, named_as, open_store
 from tests.faults.boundaries import UNREACHED, boundaries
 
-MODULE = '''
+MODULE = """
 class Room:
     async def one(self) -> None:
         await self._store.write(lambda session: 1)
@@ -37,7 +37,7 @@ class Room:
 
 async def six(store: Store) -> None:
     await store.write(lambda session: 6)
-'''
+"""
 
 
 def test_read_from_the_source(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _obey(told: Mapping[str, Any], lives: dict[int, int], selector: selectors.Ba
                 os.dup2(log, 2)
                 live(told)
                 code = 0
-            except BaseException:
+            except BaseException:  # noqa: BLE001  # whatever ends it, the fork must not go on as its parent
                 traceback.print_exc()
             finally:
                 sys.stderr.flush()
