@@ -53,8 +53,8 @@ class Doings:
 
     #: words of what was deleted after it was asked, and where: they stand in one result at most
     gone: dict[str, int] = field(default_factory=dict)
-    #: threads with a run that waits for a label
-    waiting: list[int] = field(default_factory=list)
+    #: threads with a run that waits for a label, and the word of its result
+    waiting: dict[int, str] = field(default_factory=dict)
     #: words of runs that wait for the checks of the pull request
     checking: list[str] = field(default_factory=list)
     #: until how many words were said sam may ask for something; 0 while he may not
@@ -253,7 +253,7 @@ class Doings:
         made = self.place.world.open_issue(self.place.repo, "sam", f"Waits {token}", "It waits.")
         asked = self._write(made.number, f"@bot waits {token}")
         self._wish("waits", made.number, asked, tokens={token: 1})
-        self.waiting.append(made.number)
+        self.waiting[made.number] = token
 
     def checks(self) -> None:
         """A run waits for the checks of the pull request, which come to an end once it does."""
@@ -308,15 +308,14 @@ class Doings:
             self._sam_until = 0
             self.place.world.set_role(self.place.repo, "sam", "read")
         for token in list(self.checking):
-            if any(comment.author is self.place.app.bot and token in comment.body
-                   for comment in self.place.pull.issue.comments):  # fmt: skip
+            if self._stands(token, self.place.pull.issue):
                 self.checking.remove(token)
             elif self.rng.random() < 0.1:
                 self.place.world.add_check(self.place.repo, self.place.pull.head_sha, f"ci {token}")
-        for number in list(self.waiting):
+        for number, token in list(self.waiting.items()):
             issue = self.place.repo.issues[number]
-            if any("<sub>" in comment.body for comment in issue.comments):
-                self.waiting.remove(number)
+            if self._stands(token, issue):
+                del self.waiting[number]
             elif self.rng.random() < 0.2:
                 names = [label.name for label in issue.labels]
                 self.place.world.set_labels(self.place.repo, number, "meg", [] if "go" in names else ["go"])
@@ -324,6 +323,10 @@ class Doings:
             for comment in list(issue.comments):
                 if comment.author is self.place.app.bot:
                     self._answer(issue.number, comment)
+
+    def _stands(self, token: str, issue: Issue) -> bool:
+        """Whether the bot has said a word."""
+        return any(token in one.body for one in issue.comments if one.author is self.place.app.bot)
 
     def _answer(self, number: int, comment: Comment) -> None:
         world = self.place.world

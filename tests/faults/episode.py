@@ -33,6 +33,8 @@ PACE = 0.12
 BUSY = 24
 #: seconds that a bot which is ready lives at most: what did not kill it by then is not what it meets
 LONGEST = 3.0
+#: the same in times that a start takes, where the machine has more to do than this
+STARTS = 12
 #: boundaries that a bot meets only while it stops
 STOPPING = frozenset({"Presence.leave", "Sender._finish"})
 #: seconds within which something must move until everything rests, and that all of it may take
@@ -82,6 +84,11 @@ class Report:
     calm: float = 0.0
 
 
+def driven(url: str) -> str:
+    """The URL of a PostgreSQL database as SQLAlchemy wants it, with its driver."""
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
 @dataclass(frozen=True)
 class Terms:
     """What an episode is played with. `database`: a URL for one name (`{}`), empty for SQLite in the data folder."""
@@ -111,9 +118,10 @@ class Episode:
         self._kills: Counter[str] = Counter()
         self._deaths: list[str] = []
         path = folder / "data0" / "bot.db"
-        self._database = terms.database or f"sqlite:///{path}"
+        self._database = driven(terms.database) if terms.database else f"sqlite:///{path}"
         self._engine = create_engine(self._database)
         self._calm = 0.0
+        self._longest = LONGEST
         #: what is wrong beside the verdict
         self._odd: list[str] = []
 
@@ -200,9 +208,11 @@ class Episode:
         self._weather.change()
         try:
             if kind != "moment":
+                began = time.monotonic()
                 await self._until_ready(life)
+                self._longest = max(LONGEST, STARTS * (time.monotonic() - began))
                 self._post.again()
-            async with asyncio.timeout(LONGEST * rng.random() if kind == "moment" else LONGEST):
+            async with asyncio.timeout(LONGEST * rng.random() if kind == "moment" else self._longest):
                 await self._until_ready(life)
                 self._post.again()
                 if kind == "stop":

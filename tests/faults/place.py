@@ -154,6 +154,8 @@ def make_place(folder: Path, haste: Haste) -> Place:
     app = world.add_app("bot", "acme", webhook_secret=SECRET, private_key=app_key())
     with world.silence():
         installation = world.install(app, "acme")
+        # schedules are in the name of whoever changed the configuration last
+        world.write_file(repo, ".github/bot.yml", f"{BOT_YML}# meg's\n", "meg")
         for number in range(ISSUES):
             world.open_issue(repo, "sam", f"Crash {number}", "It crashes.")
         files = {"size.py": "pass\n", "findings.json": FINDINGS}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import random
 import tempfile
 import time
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.boundaries import edges
-from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, play
+from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, driven, play
 from tests.faults.lives import lives
 
 #: kills in one life of a world
@@ -100,10 +101,11 @@ async def storm(
     heard: Callable[[Report], None] = lambda _report: None,
     each: int = KILLS,
     more: int = 0,
+    only: int | None = None,
 ) -> Figures:
     """So many kills in worlds side by side, and up to so many `more` while there are commits that met none.
 
-    `database` makes an empty one for a name and gives its URL.
+    `database` makes an empty one for a name and gives its URL; `only` plays the world of that number and no other.
     """
     figures = Figures(seed, Coverage(frozenset(edges())))
     began = time.monotonic()
@@ -113,6 +115,8 @@ async def storm(
 
         async def worlds() -> None:
             for number, (share, odds) in waiting:
+                if only is not None and number != only:
+                    continue
                 name = f"{seed}.{number}"
                 url = await asyncio.to_thread(database, f"faults_{seed}_{number}")
                 terms = Terms(share, processes, url, odds)
@@ -141,7 +145,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make faults", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=None, help="what decides everything; else a random one")
-    parser.add_argument("--episode", default="", help="play one again, by the seed that was told (`7.3`)")
+    parser.add_argument("--world", type=int, default=None, help="play one again: 3 of `7.3`, with `--seed 7`")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="worlds side by side")
     parser.add_argument("--processes", type=int, default=1, help="bots of one world")
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
@@ -149,6 +153,8 @@ def main(given: Sequence[str] | None = None) -> int:
     args = parser.parse_args(given)
     seed = random.SystemRandom().randrange(10**6) if args.seed is None else args.seed
     folder = args.folder or Path(tempfile.mkdtemp(prefix="faults-"))
+    # a bot that dies leaves requests half answered, of which the look-alike's server need not tell
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     figures = asyncio.run(_command(args, seed, folder))
     print(figures.told())
     if not figures.faulty and args.folder is None:
@@ -164,10 +170,19 @@ async def _command(args: argparse.Namespace, seed: int, folder: Path) -> Figures
         done += report.kills.total()
         state = "well" if not report.verdict.faults else f"{len(report.verdict.faults)} faults"
         print(f"{done:6} kills; episode {report.seed}: {state}, {report.seconds:.0f} s", flush=True)
+        for fault in report.verdict.faults[:MOST]:
+            print(f"       {fault}", flush=True)
 
     async with databases(args.database) as database:
         return await storm(
-            args.kills, seed, folder, at_once=args.at_once, processes=args.processes, database=database, heard=heard
+            args.kills,
+            seed,
+            folder,
+            at_once=args.at_once,
+            processes=args.processes,
+            database=database,
+            heard=heard,
+            only=args.world,
         )
 
 
@@ -185,7 +200,7 @@ async def databases(kind: str) -> AsyncIterator[Callable[[str], str]]:
         address = server.get_uri()
 
         def make(name: str) -> str:
-            engine = create_engine(_driven(address), isolation_level="AUTOCOMMIT")
+            engine = create_engine(driven(address), isolation_level="AUTOCOMMIT")
             with engine.connect() as connection:
                 connection.execute(text(f'CREATE DATABASE "{name}"'))
             engine.dispose()
@@ -195,10 +210,6 @@ async def databases(kind: str) -> AsyncIterator[Callable[[str], str]]:
             yield make
         finally:
             await asyncio.to_thread(server.cleanup)
-
-
-def _driven(url: str) -> str:
-    return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
 if __name__ == "__main__":
