@@ -15,7 +15,7 @@ from signal import SIGTERM
 
 import httpx
 from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from tests.faults.doings import Doings, Subject
 from tests.faults.haste import Haste
@@ -134,7 +134,8 @@ class Episode:
                 await asyncio.gather(*(self._lived(slot) for slot in range(self._terms.processes)))
             finally:
                 people.cancel()
-                await asyncio.gather(people, return_exceptions=True)
+                with suppress(asyncio.CancelledError):
+                    await people
             self._place.world.faults.clear()
             await self._come_to_rest()
             await asyncio.gather(*(self._stop(life) for life in self._slots if life is not None))
@@ -284,7 +285,7 @@ class Episode:
         try:
             with self._engine.connect() as connection:
                 return int(connection.execute(text(_OPEN)).scalar_one())
-        except OperationalError:  # not there yet, or busy
+        except DBAPIError:  # not there yet, or busy
             return -1
 
     async def _stop(self, life: Life) -> None:

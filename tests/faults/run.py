@@ -154,7 +154,7 @@ def main(given: Sequence[str] | None = None) -> int:
     seed = random.SystemRandom().randrange(10**6) if args.seed is None else args.seed
     folder = args.folder or Path(tempfile.mkdtemp(prefix="faults-"))
     # a bot that dies leaves requests half answered, of which the look-alike's server need not tell
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    logging.getLogger("uvicorn.error").addFilter(lambda _record: False)
     figures = asyncio.run(_command(args, seed, folder))
     print(figures.told())
     if not figures.faulty and args.folder is None:
