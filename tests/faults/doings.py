@@ -218,7 +218,7 @@ class Doings:
 
     def renames(self) -> None:
         """The repository gets another name, which changes nothing for its threads."""
-        self.place.world.rename_repository(self.place.repo, self._token(), "meg")
+        self.place.world.rename_repository(self.place.repo, self._token())
 
     def deletes(self) -> None:
         """Somebody asks, thinks better of it and deletes the comment: it is answered or not, never twice."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import httpx
 
-from bot.demo.deliveries import Delivery
+from bot.demo.deliveries import Attempt, Delivery
 from bot.demo.world import World
 
 #: deliveries under way at once, so that they overtake each other as they do on GitHub
@@ -17,7 +18,8 @@ AT_ONCE = 4
 class Post:
     """Sends the world's deliveries to wherever `door` says that a bot listens; None while there is none.
 
-    `acknowledged` holds the GUIDs that were answered with 2xx: what must never be lost.
+    Every attempt is in the log that the bot may read. `acknowledged` holds the GUIDs that were answered with 2xx: what
+    must never be lost.
     """
 
     def __init__(self, world: World, door: Callable[[], int | None]) -> None:
@@ -55,14 +57,18 @@ class Post:
                 self._fresh.task_done()
 
     async def _send(self, made: Delivery) -> None:
-        port, answered = self._door(), False
+        port, code, headers = self._door(), 502, made.headers()
         if port is not None:
-            try:
+            with suppress(httpx.HTTPError):
                 url = f"http://127.0.0.1:{port}/webhook"
-                answer = await self._client.post(url, content=made.body, headers=made.headers())
-                answered = answer.is_success
-            except httpx.HTTPError:
-                answered = False
+                code = (await self._client.post(url, content=made.body, headers=headers)).status_code
+        answered, again = code in range(200, 300), bool(made.attempts)
+        attempt = Attempt(
+            self._world.next_id("attempt"), made, self._world.now(), 0.1, "OK" if answered else "failed", code, again,
+            headers, {}, "",
+        )  # fmt: skip
+        made.attempts.append(attempt)
+        self._world.attempts.append(attempt)
         if answered:
             self.acknowledged[made.guid] = made
         else:

@@ -37,7 +37,7 @@ class Runs:
     def open(
         self, ref: str = "main", *, run: str = "r1", mode: WorkspaceMode = "read", **more: Any
     ) -> AbstractAsyncContextManager[Workspace]:
-        async def token() -> str:
+        async def token(_refused: str) -> str:
             self.tokens += 1
             return self.server.token
 
