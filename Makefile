@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: .venv help demo test bench check format generate clean
+.PHONY: .venv help demo test faults bench check format generate clean
 
 help: ## show what there is
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ demo: $(VENV)/.demo ## play a conversation, then serve the thread page (ARGS=--o
 
 test: $(VENV)/.dev ## run the tests (ARGS is passed to pytest)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+faults: $(VENV)/.dev ## kill bots everywhere and see what is lost or doubled (ARGS="--kills 10000 --seed 7")
+	@$(BIN)/python -m tests.faults.run $(ARGS)
 
 bench: $(VENV)/.dev ## run the benchmarks, which write docs/benchmarks.* (ARGS=--quick: a short run that writes nothing)
 	@$(BIN)/python -m tests.bench $(ARGS)

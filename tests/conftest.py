@@ -60,3 +60,11 @@ async def store(database: str) -> AsyncIterator[Store]:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Figures that a test has measured stand at the end, whether or not it passed."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        for name, value in report.user_properties:
+            if name == "figures" and report.when == "call":
+                terminalreporter.write_line(str(value))

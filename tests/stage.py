@@ -95,6 +95,15 @@ def _open(session: Session) -> int:
     return session.exec(new).one() + session.exec(runs).one() + session.exec(said).one()
 
 
+def app_key() -> str:
+    """The private key of the App of this process's tests."""
+    if not _KEY:
+        from bot.demo.keys import new_key
+
+        _KEY.append(new_key())
+    return _KEY[0]
+
+
 def make_world(directory: Path, files: dict[str, str] | None = None) -> tuple[World, Repository, App, Installation]:
     """The look-alike with its people, one repository with one issue, and the App installed."""
     world = World(directory)
@@ -105,11 +114,7 @@ def make_world(directory: Path, files: dict[str, str] | None = None) -> tuple[Wo
     world.set_role(repo, "ana", "write")
     world.set_role(repo, "meg", "maintain")
     world.set_role(repo, "sam", "read")
-    if not _KEY:
-        from bot.demo.keys import new_key
-
-        _KEY.append(new_key())
-    app = world.add_app("bot", "acme", webhook_secret=SECRET, private_key=_KEY[0])
+    app = world.add_app("bot", "acme", webhook_secret=SECRET, private_key=app_key())
     installation = world.install(app, "acme")
     world.open_issue(repo, "sam", "Crash on empty input", "It crashes when the input is empty.")
     return world, repo, app, installation

@@ -39,6 +39,8 @@ class Fault:
     performed: bool = False
     seconds: float = 0.0
     until: asyncio.Event | None = None
+    #: seconds over which the body comes, a piece at a time
+    trickle: float = 0.0
     #: set when a request ran into it
     met: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -88,6 +90,10 @@ class Faults:
     def slow(self, seconds: float, method: str = ".*", path: str = ".*", count: int = 1) -> Fault:
         """Answer only after some seconds of the world's clock."""
         return self.add(Fault(method, path, count, seconds=seconds))
+
+    def trickle(self, seconds: float, method: str = ".*", path: str = ".*", count: int = 1) -> Fault:
+        """Answer at once, with a body that takes some seconds of the world's clock to arrive."""
+        return self.add(Fault(method, path, count, trickle=seconds))
 
     def hold(self, method: str = ".*", path: str = ".*", count: int = 1) -> Fault:
         """Answer only after `fault.until` was set."""

@@ -94,12 +94,14 @@ class LookAlikeServer:
 class Loopback:
     """Serves an ASGI application on a loopback port while it is entered, in the event loop that enters it.
 
-    `port` 0 takes a free one. Raises OSError where the port is taken.
+    `port` 0 takes a free one. Raises OSError where the port is taken. With `dated` false the application says itself
+    what time it is.
     """
 
-    def __init__(self, app: ASGIApp, *, port: int = 0) -> None:
+    def __init__(self, app: ASGIApp, *, port: int = 0, dated: bool = True) -> None:
         self._app = app
         self._port = port
+        self._dated = dated
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -113,7 +115,7 @@ class Loopback:
         self._port = listening.getsockname()[1]
         config = uvicorn.Config(
             self._app, interface="asgi3", log_config=None, log_level="error", access_log=False,
-            lifespan="off", timeout_graceful_shutdown=2, server_header=False,
+            lifespan="off", timeout_graceful_shutdown=2, server_header=False, date_header=self._dated,
         )  # fmt: skip
         self._server = _Server(config)
         self._serving = asyncio.create_task(self._server.serve([listening]))

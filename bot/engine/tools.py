@@ -68,8 +68,8 @@ async def workspace_of(
     """
     url = (await client.clone_access()).url if mode != "none" else ""
 
-    async def token() -> str:
-        return (await client.clone_access()).token
+    async def token(refused: str) -> str:
+        return (await client.clone_access(refused=refused)).token
 
     thread = rows.thread
     ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch

@@ -150,8 +150,10 @@ class Channel:
                     raise
         return await self._send(method, path, kind, purposes[-1], content)
 
-    async def token(self, purpose: Purpose) -> str:
-        """A token for use outside the REST API."""
+    async def token(self, purpose: Purpose, *, refused: str = "") -> str:
+        """A token for use outside the REST API; never again one that was `refused` there."""
+        if refused:
+            self._tokens.drop(self.installation_id, self.repository.id, purpose, refused)
         return await self._tokens.get(self.installation_id, self.repository.id, purpose)
 
     async def _send(

@@ -148,8 +148,9 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
         """
         return await self._configuration.files(self._channel, commit)
 
-    async def clone_access(self) -> CloneAccess:
-        """The git address that the API names, with a token for it that may only read contents.
+    async def clone_access(self, *, refused: str = "") -> CloneAccess:
+        """The git address that the API names, with a token for it that may only read contents; another one than what
+        was `refused` there.
 
         Raises OperatorError where the address is not on GitHub's own host: the token would go there.
         """
@@ -160,7 +161,7 @@ class RepositoryClient(PullReading, PullWrites, ReviewTalk, ThreadWrites, IssueO
                 f"the clone address of {self.repository.full_name} does not belong to {base.host}",
                 "check BOT_GITHUB_URL, and what stands between it and this machine",
             )
-        return CloneAccess(url, await self._channel.token(Purpose.GIT))
+        return CloneAccess(url, await self._channel.token(Purpose.GIT, refused=refused))
 
     async def create_comment(self, number: int, body: str, *, pull_request: bool = False) -> Comment:
         """Say something in a thread."""

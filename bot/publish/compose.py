@@ -23,7 +23,7 @@ from bot.publish.marker import ROOM
 from bot.publish.policy import Policy, Sink
 from bot.publish.redact import Redactor, redacted
 from bot.publish.split import CHARACTERS, RESERVE, split
-from bot.store import Session, Store
+from bot.store import Session, Store, named_as
 
 T = TypeVar("T")
 
@@ -167,7 +167,7 @@ async def write(store: Store, work: Callable[[Session], T]) -> T:
 
     for _ in range(_ROUNDS):
         try:
-            return await store.write(prepared)
+            return await store.write(named_as(work, prepared))
         except NotReady as missing:
             composed[missing.draft] = await asyncio.to_thread(missing.compose)
     return await store.write(work)

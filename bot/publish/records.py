@@ -14,7 +14,7 @@ from bot.publish.eyes import put_away
 from bot.publish.gate_comment import standing
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Made
-from bot.store import Session, Store, ended, outbox
+from bot.store import Session, Store, ended, named_as, outbox
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import ELSEWHERE
 
@@ -158,7 +158,7 @@ class Records:
         pause = 1.0
         while True:
             try:
-                await self._store.write(guarded)
+                await self._store.write(named_as(work, guarded))
             except IllegalTransition as error:
                 _log.error("outcome not recorded", exc_info=error)
             except Exception as error:  # noqa: BLE001  # whatever the database says: forgetting would say it twice

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 from sqlalchemy import Connection
@@ -36,6 +37,12 @@ class _Work(Generic[T]):
     run: Callable[[Session], T]
     done: asyncio.Future[T]
     loop: asyncio.AbstractEventLoop
+
+
+def named_as(work: Callable[[Session], Any], around: Callable[[Session], T]) -> Callable[[Session], T]:
+    """`around`, which does `work` and something beside it, under the name of `work` where a failpoint is told one."""
+    around.__wrapped__ = work  # type: ignore[attr-defined]  # functools.wraps sets the same
+    return around
 
 
 def ring(session: Session, bell: str) -> None:
@@ -204,6 +211,8 @@ class Store:
             self._bells[name].ring()
 
 
-def _name(work: Callable[[Session], Any]) -> str:
-    """The function that a work was made in, or is."""
+def _name(work: Callable[..., Any]) -> str:
+    """The function that a work was made in, or is; of one that goes round another (`named_as`) that of the other."""
+    while (inner := work.func if isinstance(work, partial) else getattr(work, "__wrapped__", None)) is not None:
+        work = inner
     return getattr(work, "__qualname__", type(work).__qualname__).partition(".<locals>")[0]

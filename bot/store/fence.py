@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from bot.errors import Lost
 from bot.store.bell import Bell
-from bot.store.database import Store
+from bot.store.database import Store, named_as
 
 T = TypeVar("T")
 #: in the write transaction: whether what is needed is still held
@@ -38,9 +38,7 @@ class FencedStore(Store):
                 raise Lost(self._what)
             return work(session)
 
-        # failpoints and logs name a work by its function
-        fenced.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
-        return await self._store.write(fenced)
+        return await self._store.write(named_as(work, fenced))
 
     async def read(self, work: Callable[[Session], T]) -> T:
         return await self._store.read(work)

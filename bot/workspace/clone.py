@@ -19,7 +19,8 @@ from bot.workspace.folder import discard, fingerprint
 from bot.workspace.git import Git
 from bot.workspace.mirrors import Mirror, Mirrors
 
-Token = Callable[[], Awaitable[str]]
+#: asked with the token that the remote refused, or with nothing
+Token = Callable[[str], Awaitable[str]]
 
 #: all that a clone's configuration holds: no remote, so nothing to push to and no address to read
 _CONFIG = (

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.errors import NotFound, OperatorError
+from bot.errors import Forbidden, NotFound, OperatorError
 from bot.workspace.folder import discard
 from bot.workspace.git import Credential, Git
 
@@ -29,7 +29,7 @@ class Mirror:
         self.path = path
         self._git = git
 
-    async def bring(self, url: str, token: Callable[[], Awaitable[str]], ref: str) -> str:
+    async def bring(self, url: str, token: Callable[[str], Awaitable[str]], ref: str) -> str:
         """Fetch branches, tags and `ref`; the commit that `ref` points to now.
 
         Raises NotFound where the remote has no such ref, and what git's fetch raises.
@@ -43,7 +43,7 @@ class Mirror:
             raise NotFound(f"there is no commit at {ref}")
         return found.stdout.decode().strip()
 
-    async def recall(self, url: str, token: Callable[[], Awaitable[str]], commit: str) -> None:
+    async def recall(self, url: str, token: Callable[[str], Awaitable[str]], commit: str) -> None:
         """Fetch a commit that was here before, if it no longer is."""
         if not await self._has(commit):
             await self._fetch(url, token, "--prune", *_BRANCHES)
@@ -75,12 +75,19 @@ class Mirror:
         found = await self._git.attempt("cat-file", "-e", f"{commit}^{{commit}}", cwd=self.path)
         return found.exit_code == 0
 
-    async def _fetch(self, url: str, token: Callable[[], Awaitable[str]], *what: str) -> None:
-        credential = Credential(url, await token())
+    async def _fetch(self, url: str, token: Callable[[str], Awaitable[str]], *what: str) -> None:
         options, refs = [w for w in what if w.startswith("--")], [w for w in what if not w.startswith("--")]
         args = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *options, "--", url, *refs)
         await self._create()
-        await self._git.run(*args, cwd=self.path, credential=credential, protocols=(url.split(":")[0],))
+        using = await token("")
+        try:
+            await self._git.run(*args, cwd=self.path, credential=Credential(url, using), protocols=(url.split(":")[0],))
+        except Forbidden as error:
+            if error.status != 401:
+                raise
+            # it ended before its time, as tokens do whose installation changes
+            credential = Credential(url, await token(using))
+            await self._git.run(*args, cwd=self.path, credential=credential, protocols=(url.split(":")[0],))
 
     async def _create(self) -> None:
         if (self.path / "HEAD").is_file() and (self.path / "objects").is_dir():

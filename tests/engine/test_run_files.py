@@ -38,7 +38,7 @@ class Machine:
         self.files = RunFiles(play.case.store, self.workspaces, lambda text: text.replace("did", "[redacted]"))
 
     def open(self) -> AbstractAsyncContextManager[Workspace]:
-        async def token() -> str:
+        async def token(_refused: str) -> str:
             return self.server.token
 
         return self.workspaces.open(

@@ -37,7 +37,7 @@ class Runs:
     def open(
         self, ref: str = "main", *, run: str = "r1", mode: WorkspaceMode = "read", **more: Any
     ) -> AbstractAsyncContextManager[Workspace]:
-        async def token() -> str:
+        async def token(_refused: str) -> str:
             self.tokens += 1
             return self.server.token
 
@@ -63,6 +63,25 @@ def files(path: Path) -> dict[str, str]:
 
 
 CLEAN = {".gitignore": "ignored\n", "README.md": "hello\n", "src/app.py": "print(1)\n"}
+
+
+@pytest.mark.parametrize(("second", "works"), [("", True), ("ghs_wrongToo", False)])
+async def test_a_token_that_is_refused_is_replaced_once(runs: Runs, origin: Origin, second: str, works: bool) -> None:
+    """Tokens end before their time where their installation changes; one more refusal is the remote's last word."""
+    refused: list[str] = []
+
+    async def token(before: str) -> str:
+        refused.append(before)
+        return (second or runs.server.token) if before else "ghs_wrongCanary"
+
+    if works:
+        async with runs.open(token=token) as workspace:
+            assert files(workspace.path) == CLEAN
+    else:
+        with pytest.raises(Forbidden):
+            async with runs.open(token=token):
+                pass
+    assert refused == ["", "ghs_wrongCanary"]
 
 
 async def test_none_is_empty_and_gone_afterwards(runs: Runs) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from bot.demo.access import Seen
 from bot.demo.faults import Fault, ReplyLost
@@ -20,6 +20,8 @@ from bot.demo.rest.routes import find
 from bot.demo.shapes.common import JSON
 from bot.demo.world import World
 
+#: in how many pieces a body that trickles comes
+_PIECES = 8
 _BY_NUMBER = re.compile(r"/repositories/(\d+)(/.*)?")
 
 
@@ -67,7 +69,22 @@ class Rest:
         )  # fmt: skip
         if fault is not None and fault.status == 0:
             raise ReplyLost(f"{method} {path}: the answer was lost")
+        if fault is not None and fault.trickle:
+            send = self._piecemeal(send, fault.trickle)
         await response(scope, receive, send)
+
+    def _piecemeal(self, send: Send, seconds: float) -> Send:
+        """Sends what it is given in eight pieces, spread over some seconds."""
+
+        async def piecemeal(message: Message) -> None:
+            body = message.get("body", b"")
+            size = max(1, -(-len(body) // _PIECES))
+            for start in range(0, len(body), size):
+                await send({"type": "http.response.body", "body": body[start : start + size], "more_body": True})
+                await self._world.clock.sleep(seconds / _PIECES)
+            await send({**message, "body": b""} if body else message)
+
+        return piecemeal
 
     async def _wait(self, fault: Fault) -> None:
         if fault.seconds:
