@@ -25,6 +25,7 @@ from bot.engine.said import charge, said, said_inside
 from bot.engine.survey import Join, Survey, survey
 from bot.engine.terms import Begun
 from bot.engine.trials import writes
+from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.model.trial import NOTE
@@ -212,7 +213,12 @@ class Advancing(Pausing):
 
     def _attempt(self, level: Level, step: Step, start: Start) -> Attempt:
         rows = self._rows
+        # what has a default by a function is given here: it is looked into anew for every row, which takes long
         attempt = Attempt(
+            id=new_id(),
+            error={},
+            route={},
+            streams={},
             run_id=rows.run.id,
             frame_id=level.frame.id,
             step=step.id,

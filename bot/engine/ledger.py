@@ -17,6 +17,7 @@ from bot.engine.route import Ended, Route, RouteFault, Scope, route
 from bot.engine.scope import OUTCOMES, condition_scope, context_of, cut
 from bot.engine.terms import Terms
 from bot.engine.values import LABEL, storable, written
+from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Faulted, Wait
 from bot.model.state import AttemptState, follow
 from bot.store import Session, snapshots
@@ -141,7 +142,9 @@ class Ledger:
 
     def _write(self, attempt: Attempt, values: Mapping[str, str]) -> None:
         self._rows.values.extend(
+            # the id is given here: its default is looked into anew for every row, which takes longer than all the rest
             Value(
+                id=new_id(),
                 run_id=attempt.run_id,
                 frame_id=attempt.frame_id,
                 attempt_id=attempt.id,

@@ -133,8 +133,10 @@ class Store:
         self._backend.close()
 
     @staticmethod
-    def _session(connection: Connection) -> Session:
-        return Session(bind=connection, join_transaction_mode="create_savepoint", expire_on_commit=False)
+    def _session(connection: Connection, *, alone: bool) -> Session:
+        """A work's own: what it did is undone without the others', by a savepoint where there are others."""
+        mode: Literal["rollback_only", "create_savepoint"] = "rollback_only" if alone else "create_savepoint"
+        return Session(bind=connection, join_transaction_mode=mode, expire_on_commit=False)
 
     def _write_loop(self) -> None:
         open_ = True
@@ -156,17 +158,18 @@ class Store:
     def _commit(self, works: list[_Work[Any]]) -> None:
         results: list[tuple[_Work[Any], Any, BaseException | None]] = []
         bells: set[str] = set()
+        alone = len(works) == 1
         try:
             with self._backend.writing(bells) as connection:
                 for work in works:
                     try:
-                        with self._session(connection) as session:
+                        with self._session(connection, alone=alone) as session:
                             value = work.run(session)
                             session.commit()
                             bells |= session.info.get("bells", set())
                         results.append((work, value, None))
                     except Exception as error:
-                        if self._backend.ends_all(error):
+                        if alone or self._backend.ends_all(error):
                             raise
                         # whatever it is belongs to the caller, who awaits it
                         results.append((work, None, self._backend.refusal(error) or error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -36,12 +37,17 @@ _TOLD_BY = {
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
     """Insert a row unless any unique key of it is taken; True if it was inserted."""
-    backend = session.get_bind().dialect.name
-    build = postgresql.insert if backend == "postgresql" else sqlite.insert
-    statement: Insert = build(table).values(**values).on_conflict_do_nothing()
+    statement = _insert(session.get_bind().dialect.name, table)
     # psycopg knows the count only until the cursor is closed
-    done = session.connection().execute(statement, execution_options={"preserve_rowcount": True})
+    done = session.connection().execute(statement, values, execution_options={"preserve_rowcount": True})
     return done.rowcount == 1
+
+
+@cache
+def _insert(backend: str, table: type[SQLModel]) -> Insert:
+    """Made once a table: to put a statement together costs more than to run it."""
+    build = postgresql.insert if backend == "postgresql" else sqlite.insert
+    return build(table.__table__).on_conflict_do_nothing()  # type: ignore[attr-defined]  # SQLModel types no table
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Taken:

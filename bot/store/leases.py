@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import bindparam, union_all
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import processes, runs
 from bot.store.tables import Artifact, Attempt, Frame, Gate, Outbox, Run, Steer, Value
 
+#: made once: to put a statement together costs more than to run it, and these run for every claim and write of a run
+_RUNNING = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == bindparam("owner")).limit(1)
+_SUSPECT = (
+    select(Run.id).where(col(Run.suspect).is_(True), col(Run.state).in_([RunState.QUEUED, RunState.RUNNING])).limit(1)
+)
+_HOLDER = select(Run.state, Run.lease_owner).where(Run.id == bindparam("run_id"))
+_NEWEST_IDS = union_all(
+    *(
+        select(func.max(col(table.id))).where(col(table.run_id) == bindparam("run_id"))
+        for table in (Attempt, Value, Frame, Outbox, Gate, Artifact, Steer)
+    )
+)
+
 
 def any_running(session: Session, owner: str) -> bool:
     """Whether `owner` holds a run."""
-    found = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == owner).limit(1)
-    return session.exec(found).first() is not None
+    return session.exec(_RUNNING, params={"owner": owner}).first() is not None
 
 
 def any_suspect(session: Session) -> bool:
     """Whether a run that one death interrupted together with others has not come to rest since."""
-    states = [RunState.QUEUED, RunState.RUNNING]
-    found = select(Run.id).where(col(Run.suspect).is_(True), col(Run.state).in_(states)).limit(1)
-    return session.exec(found).first() is not None
+    return session.exec(_SUSPECT).first() is not None
 
 
 def held(session: Session, run_id: str, owner: str) -> bool:
@@ -29,8 +40,11 @@ def held(session: Session, run_id: str, owner: str) -> bool:
 
     Nothing comes of what is written for a run that is over.
     """
-    run = session.get(Run, run_id)
-    return run is None or run.state.ended or (run.state is RunState.RUNNING and run.lease_owner == owner)
+    found = session.exec(_HOLDER, params={"run_id": run_id}).first()
+    if found is None:
+        return True
+    state, holder = found
+    return RunState(state).ended or (state == RunState.RUNNING and holder == owner)
 
 
 def held_by_others(session: Session, owner: str) -> set[str]:
@@ -81,6 +95,5 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
 
 def newest_id(session: Session, run_id: str) -> str | None:
     """The newest id among a run's rows. Whoever goes on with it makes later ones, whatever his clock says."""
-    tables = (Attempt, Value, Frame, Outbox, Gate, Artifact, Steer)
-    found = (session.exec(select(func.max(col(table.id))).where(col(table.run_id) == run_id)).one() for table in tables)
+    found = session.connection().execute(_NEWEST_IDS, {"run_id": run_id}).scalars()
     return max((one for one in found if one is not None), default=None)

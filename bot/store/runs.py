@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, update
+from sqlalchemy import select as sa_select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, and_, col, exists, func, not_, or_, select
 
@@ -115,12 +116,16 @@ def next_due(session: Session) -> datetime | None:
 
 
 #: made once: putting a statement together costs more than running it, and these run at every step of every run
+_HAS = tuple(
+    exists().where(col(table.run_id) == bindparam("run_id")).correlate(None).label(f"has_{table.__name__}")
+    for table in (Value, Gate, Outbox, Artifact, Export)
+)
 _HEAD = (
-    select(Run, Dispatch, Thread, Snapshot)
+    sa_select(Run, Dispatch, Thread, Snapshot, *_HAS)
     .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
     .join(Thread, col(Thread.id) == col(Run.thread_id))
     .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
-    .where(Run.id == bindparam("run_id"))
+    .where(col(Run.id) == bindparam("run_id"))
 )
 _FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
 _ATTEMPTS = select(Attempt).where(Attempt.run_id == bindparam("run_id")).order_by(col(Attempt.id))
@@ -153,7 +158,7 @@ _NEWEST_VALUES = (
 def rows(session: Session, run_id: str) -> RunRows:
     """The rows of a run, attempts in the order they were made. Raises `NoResultFound` where there is none."""
     of = {"run_id": run_id}
-    run, dispatch, thread, snapshot = session.exec(_HEAD, params=of).one()
+    run, dispatch, thread, snapshot, values, gates, said, artifacts, exports = session.execute(_HEAD, of).one()
     first = session.get(Run, run.retry_of) if run.retry_of is not None else None
     return RunRows(
         run=run,
@@ -162,11 +167,12 @@ def rows(session: Session, run_id: str) -> RunRows:
         snapshot=snapshot,
         frames=list(session.exec(_FRAMES, params=of)),
         attempts=list(session.exec(_ATTEMPTS, params=of)),
-        values=newest_values(session, run_id),
-        gates=list(session.exec(_GATES, params=of)),
-        posts=posts(session, run_id),
-        artifacts=list(session.exec(_ARTIFACTS, params=of)),
-        exports=list(session.exec(_EXPORTS, params=of)),
+        # of most runs there are none of most sorts, and every query costs
+        values=newest_values(session, run_id) if values else [],
+        gates=list(session.exec(_GATES, params=of)) if gates else [],
+        posts=posts(session, run_id) if said else {},
+        artifacts=list(session.exec(_ARTIFACTS, params=of)) if artifacts else [],
+        exports=list(session.exec(_EXPORTS, params=of)) if exports else [],
         again=first.number if first is not None else None,
     )
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import DispatchState
 from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
+
+#: made once: it is asked at every start of a step
+_SPENT = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= bindparam("since"))
 
 
 def spent(
@@ -19,6 +23,8 @@ def spent(
     actor_id: int | None = None,
 ) -> float:
     """US dollars since then, of the whole instance or narrowed to what is named."""
+    if (repository_id, thread_id, actor_id) == (None, None, None):
+        return session.exec(_SPENT, params={"since": since}).one() or 0.0
     query = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= since)
     if repository_id is not None:
         query = query.where(Spend.repository_id == repository_id)
