@@ -66,10 +66,11 @@ class Ledger:
                 keep_outcome(self._session, attempt, outcome, self._now)
                 attempt.state = follow(attempt.state, AttemptState.TRANSIENT)
                 return
-            code, message = ("transient", outcome.message)
+            message, usage, hint = outcome.message, outcome.usage, "Try again later."
             if outcome.outage:
-                code, message = "github_unavailable", f"GitHub did not answer: {message}"
-            outcome = Failed(code, message, "Try again later.", usage=outcome.usage)
+                outcome = Failed("github_unavailable", f"GitHub did not answer: {message}", hint, usage=usage)
+            else:
+                outcome = Failed("transient", message, hint, usage=usage)
         try:
             self._settle(level, step, attempt, outcome, walk, said, onward, notes)
         except RouteFault as fault:
