@@ -15,11 +15,15 @@ _log = log.get("queue")
 
 
 class Duty:
-    """A duty of one process. What is written under it goes through `store`, which refuses once it is another's."""
+    """A duty of one process. What is written under it goes through `store`, which refuses once it is another's.
 
-    def __init__(self, store: Store, name: str, owner: str) -> None:
+    `alone`: there is nobody whom it could move to, and nothing to tell.
+    """
+
+    def __init__(self, store: Store, name: str, owner: str, *, alone: bool = False) -> None:
         self.name = name
         self.store: Store = FencedStore(store, lambda session: duties.held(session, name, owner), f"the duty `{name}`")
+        self._alone = alone
         self._has = asyncio.Event()
         self._has_not = asyncio.Event()
         self._has_not.set()
@@ -33,7 +37,8 @@ class Duty:
         """What the database says about it."""
         if held == self._has.is_set():
             return
-        _log.info("duty_taken" if held else "duty_left", duty=self.name)
+        if not self._alone:
+            _log.info("duty_taken" if held else "duty_left", duty=self.name)
         on, off = (self._has, self._has_not) if held else (self._has_not, self._has)
         off.clear()
         on.set()

@@ -30,7 +30,7 @@ class Presence:
         self._store = store
         self._kind, self._alone = kind, alone
         self._host = socket.gethostname()
-        self._duties = {name: Duty(store, name, self.id) for name in wanted}
+        self._duties = {name: Duty(store, name, self.id, alone=alone) for name in wanted}
 
     def duty(self, name: str) -> Duty:
         """One of those that are wanted."""

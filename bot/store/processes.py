@@ -17,7 +17,7 @@ from bot.store.tables import Duty, Process
 #: a process that has not beaten for so long is dead
 DEAD_AFTER = timedelta(seconds=8)
 #: rows of processes that have been dead for so long are removed
-FORGET_AFTER = timedelta(hours=1)
+FORGET_AFTER = timedelta(days=1)
 
 #: the time of this very moment: PostgreSQL's `now()` is when the transaction began, which may have waited for its turn
 _NOW = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, func, select
 
-from bot.store import Store, blobs, snapshots
+from bot.store import Store, blobs, clones, snapshots
 from bot.store.sweep import Sweeper
 from bot.store.tables import Blob, Run
 from tests import rows
@@ -71,4 +71,20 @@ async def test_large_ones_go_a_few_at_a_time(store: Store) -> None:
     assert len(page.due) == 3
     assert page.last == page.due[-1]
     assert await look(store) == 4
+    assert await count(store) == 0
+
+
+async def test_what_a_clone_holds_stays_as_long_as_its_run(store: Store) -> None:
+    """A run that goes on elsewhere finds it; when the run is over it is gone at once."""
+
+    def leaves(session: Session) -> str:
+        run = rows.run(session, guid="a")
+        clones.begin(session, run.id, 7, "main", "c0ffee")
+        clones.leave(session, run.id, "mark", b"left", NOW)
+        return run.id
+
+    run_id = await store.write(leaves)
+    assert await look(store) == 0
+    assert await count(store) == 1
+    await store.write(lambda session: clones.forget(session, run_id))
     assert await count(store) == 0
