@@ -6,21 +6,17 @@ import asyncio
 import hashlib
 import hmac
 import os
-import signal
-import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
-from fastapi import FastAPI
 
-from bot import __version__, log, webhook
+from bot import log, webhook
 from bot.dispatch import (
     DEBOUNCE,
     Actions,
@@ -38,7 +34,7 @@ from bot.engine.alarm import Alarm
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
 from bot.engine.upkeep import Upkeep
-from bot.errors import BotError, Forbidden, NotFound, OperatorError, Transient
+from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
 from bot.model.clock import Clock, SystemClock
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
@@ -47,16 +43,10 @@ from bot.runners import Providers, Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
 from bot.store.allowances import SharedAllowances
-from bot.store.inbox import StoreInbox
 from bot.store.lock import hold
 from bot.store.probe import probe
 from bot.store.tables import Thread
 from bot.traces import Exporter, Traces
-from bot.web import gates, health, metrics
-from bot.web.access import Access
-from bot.web.metrics import Metrics, Own
-from bot.web.readiness import Readiness
-from bot.web.server import Server, configured
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
@@ -72,8 +62,6 @@ GITHUB_SECONDS = 0.8
 GREETING_SECONDS = 30.0
 #: how long a stop waits for intake, runs and posts under way, all together, and what of it is kept for each next group
 STOP_SECONDS, STOP_RESERVE = 8.0, 1.0
-#: how long a process stays after it was told to stop: what has not ended by then ends as it would by a kill
-GONE_SECONDS = 9.5
 #: what one process at a time does (docs/adr: processes, leases and duties)
 INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
@@ -315,134 +303,6 @@ async def _stop(groups: Sequence[Sequence[asyncio.Task[None]]]) -> None:
             loop.cancel()
         left = deadline - asyncio.get_running_loop().time() - others * STOP_RESERVE
         await asyncio.wait(loops, timeout=max(0.0, left))
-
-
-def _cut_short() -> None:
-    """Rows are right whenever a process ends, and its children end with it."""
-    _log.warning("stop_cut_short", seconds=GONE_SECONDS)
-    os._exit(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where a process answers over HTTP, and who is told the port once it is open."""
-
-    host: str
-    port: int
-    told: Callable[[int], None]
-
-
-def serve(
-    settings: Settings,
-    *,
-    at: Listening | None,
-    part: Part = "serve",
-    environ: Mapping[str, str] | None = None,
-    look_at: Sequence[float] = LOOK_AT,
-    ready: Callable[[], None] = lambda: None,
-) -> None:
-    """One bot until SIGTERM or SIGINT, with a front door at `at` (a worker: health only); `ready` is called at work.
-
-    Raises `OperatorError` where `open_bot` does, and where it cannot listen.
-    """
-    server = (
-        Server(configured(FastAPI(title="Threadsmith", version=__version__), at.host, at.port), at.told)
-        if at is not None
-        else None
-    )
-
-    async def until_stopped() -> None:
-        stopped = asyncio.Event()
-        last = threading.Timer(GONE_SECONDS, _cut_short)
-        last.daemon = True
-
-        def stop(number: int) -> None:
-            if not stopped.is_set():
-                last.start()
-            stopped.set()
-            if server is not None:
-                server.handle_exit(number, None)
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
-        async with open_bot(settings, environ=environ, look_at=look_at, part=part) as bot:
-            ready()
-            if server is None:
-                await stopped.wait()
-                return
-            (attach_health if part == "worker" else attach)(_app_of(server), bot)
-            await server.serve()
-
-    loop_factory = server.config.get_loop_factory() if server is not None else None
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(until_stopped())
-
-
-def _app_of(server: Server) -> FastAPI:
-    app = server.config.app
-    assert isinstance(app, FastAPI)
-    return app
-
-
-def attach(app: FastAPI, bot: Bot) -> None:
-    """Put the bot's routes on the application, and the look at who asks around all of them."""
-    secrets = [secret.encode() for secret in bot.settings.webhook_secrets]
-    door = webhook.door(StoreInbox(bot.store, SystemClock()), secrets=secrets, app_id=bot.settings.app_id)
-    app.include_router(webhook.route(door))
-    attach_health(app, bot)
-    # outermost: a delivery passes nothing but the door
-    app.add_middleware(webhook.Front, door=door)
-    app.include_router(gates.router(bot.store, SystemClock(), partial(_head_of, bot.github)))
-
-
-def attach_health(app: FastAPI, bot: Bot) -> None:
-    """The same for what probes ask: all that a worker answers."""
-    app.add_middleware(Access, password=bot.settings.dashboard_password)
-    app.include_router(health.router(*_checks(bot)))
-    app.include_router(metrics.router(Metrics(bot.store, SystemClock(), partial(_own, bot), SystemClock().now())))
-
-
-def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]:
-    """What `/readyz` looks at: what it cannot do without, and what is told besides."""
-    # a receiver works on nothing, and leaves deliveries to others; of one process that is alone the loops tell all
-    works = any(loop.get_name() == "workers" for loop in bot.loops)
-    rows = Readiness(
-        bot.store,
-        SystemClock(),
-        idle=lambda: works and bot.workers.held == 0,
-        hears=lambda: works and bot.presence.duty(INTAKE).held,
-        duties=() if bot.settings.database.startswith("sqlite:") else (INTAKE, OUTBOX),
-        away=lambda: bot.github.away,
-    )
-
-    async def github() -> str | None:
-        return await rows.answers() or await bot.github_fault()
-
-    vital: dict[str, health.Check] = {
-        "database": bot.store_fault,
-        "schema": rows.schema,
-        "loops": bot.loops_fault,
-        "queue": rows.moves,
-    }
-    outside: dict[str, health.Check] = {"github": github, "limits": rows.limits, "stuck": rows.stands}
-    # while nobody works, a receiver goes on taking in: whoever kept deliveries from it would lose them
-    (vital if works else outside)["duties"] = rows.held
-    return vital, outside
-
-
-def _own(bot: Bot) -> Own:
-    """What this process did itself, for the metrics."""
-    away = bot.github.away is not None
-    return Own(bot.presence.id, bot.github.answers, away, bot.settings.workers, bot.workers.held)
-
-
-async def _head_of(github: GitHub, thread: Thread) -> str:
-    """The head of a pull request now; empty where GitHub does not show it."""
-    try:
-        client = github.repository(thread.installation_id, repository_of(thread))
-        return (await client.pull_request(thread.number)).head_sha
-    except (NotFound, Forbidden, Transient):
-        return ""
 
 
 def performers(github: GitHub, marker: Marker, identities: Identities, targets: HookTargets) -> Mapping[str, Performer]:

@@ -12,12 +12,13 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.deliveries import Deliverer
 from bot.demo.records import App
 from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.settings import Settings
 from bot.store.rest import unfinished
 from tests.databases import DATABASES

@@ -16,7 +16,7 @@ import httpx
 from fastapi import FastAPI
 from sqlmodel import col, func, select
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.deliveries import Deliverer
 from bot.demo.records import App, Comment, Installation, Repository
 from bot.demo.server import LookAlikeServer
@@ -24,6 +24,7 @@ from bot.demo.world import World
 from bot.engine.progress import AFTER, EVERY
 from bot.model.state import DeliveryState, OutboxState, RunState
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.settings import Settings
 from bot.store import Session
 from bot.store.tables import Delivery, Outbox, Run

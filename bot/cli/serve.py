@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bot.app import Listening
-from bot.app import serve as serve_bot
 from bot.cli.console import err, settings
 from bot.errors import OperatorError
+from bot.serving import Listening
+from bot.serving import serve as serve_bot
 from bot.settings import Settings, missing_to_serve
 
 

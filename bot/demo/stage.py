@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo import repository
 from bot.demo.deliveries import Deliverer
 from bot.demo.keys import new_key
@@ -25,6 +25,7 @@ from bot.demo.world import World
 from bot.errors import OperatorError
 from bot.model.clock import SystemClock
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.settings import Settings
 from bot.store.rest import unfinished
 from bot.workspace import Sandbox, open_sandbox

@@ -14,8 +14,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot import __version__, log, webhook
-from bot.app import attach, open_bot
+from bot.app import open_bot
 from bot.model.clock import SystemClock
+from bot.serving import attach
 from bot.settings import Settings, load
 from bot.store import Store, open_store
 from bot.store.inbox import StoreInbox

@@ -12,9 +12,10 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.deliveries import Deliverer
 from bot.model.thread import Account, Comment
+from bot.serving import attach
 from bot.settings import load
 from bot.store import Session, threads
 from bot.store.rest import unfinished

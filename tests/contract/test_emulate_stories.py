@@ -17,10 +17,11 @@ import pytest
 from fastapi import FastAPI
 from sqlmodel import col, func, select
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.server import Loopback
 from bot.model.state import DeliveryState, OutboxState, RunState
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.settings import Settings
 from bot.store import Session
 from bot.store.rest import unfinished

@@ -9,7 +9,8 @@ import os
 import sys
 from typing import cast
 
-from bot.app import Listening, Part, serve
+from bot.app import Part
+from bot.serving import Listening, serve
 from bot.settings import load
 
 

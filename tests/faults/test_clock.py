@@ -16,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 from sqlmodel import select
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.deliveries import Deliverer
 from bot.demo.records import App
 from bot.demo.server import LookAlikeServer
@@ -29,6 +29,7 @@ from bot.model.role import Role
 from bot.model.slot import Slot
 from bot.model.state import RunState
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.store import Session, Store, deliveries, doubt, open_store, outbox, runs
 from bot.store.due import LONGEST
 from bot.store.rest import unfinished

@@ -90,13 +90,15 @@ def live(told: Mapping[str, Any]) -> None:
         store.failpoint = failpoints
         return store
 
-    vars(bot.app).update(SystemClock=partial(HastyClock, haste), open_store=open_armed)
+    hasty = partial(HastyClock, haste)
+    vars(bot.app).update(SystemClock=hasty, open_store=open_armed)
+    vars(bot.serving).update(SystemClock=hasty)
     loop = partial(HastyLoop, haste.factor)
     uvicorn.Config.get_loop_factory = lambda _self: loop  # type: ignore[assignment,method-assign]
     settings, _ = load(told["environ"], None)
-    bot.app.serve(
+    bot.serving.serve(
         settings,
-        at=bot.app.Listening("127.0.0.1", 0, lambda port: tell(life=life, port=port)),
+        at=bot.serving.Listening("127.0.0.1", 0, lambda port: tell(life=life, port=port)),
         environ={"PATH": os.environ["PATH"]},
     )
 
@@ -105,7 +107,7 @@ def main() -> None:
     """Take orders until the input ends."""
     for name in LATER:
         importlib.import_module(name)
-    import bot.app  # noqa: F401  # for the bots that are forked from here
+    import bot.serving  # noqa: F401  # for the bots that are forked from here
 
     gc.collect()
     gc.freeze()

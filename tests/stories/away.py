@@ -13,13 +13,14 @@ import httpx
 from fastapi import FastAPI
 from sqlmodel import col, select
 
-from bot.app import Bot, attach, open_bot
+from bot.app import Bot, open_bot
 from bot.demo.deliveries import Deliverer
 from bot.demo.records import App, Comment, Installation, Repository
 from bot.demo.server import lookalike
 from bot.demo.world import World
 from bot.dispatch import LANDMARK
 from bot.publish.marker import strip
+from bot.serving import attach
 from bot.store import Session, landmarks
 from bot.store.rest import unfinished
 from bot.store.tables import Delivery, Dispatch

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from bot.app import Bot, attach
+from bot.app import Bot
+from bot.serving import attach
 from tests.fake_llm import FakeLLM, Reply, Request
 from tests.fake_llm_wire import Tool
 from tests.stage import Stage, open_stage

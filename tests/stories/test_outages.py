@@ -10,8 +10,8 @@ import httpx
 from fastapi import FastAPI
 from sqlmodel import select
 
-from bot.app import attach
 from bot.model.allowance import EVERYTHING
+from bot.serving import attach
 from bot.store import Session
 from bot.store.tables import Allowance, Delivery, Outbox
 from tests.stage import Stage, open_stage
