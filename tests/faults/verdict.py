@@ -154,8 +154,8 @@ class Judge:
             if said.slot is None:
                 self._odd(f"a comment of ours in #{said.number} has no marker: {said.comment.body[:80]!r}")
         for row in self._outbox:
-            posted = row.action == "comment" and row.state is OutboxState.POSTED and row.target_id is None
-            if posted and filled[row.slot] == 0:
+            stands = row.action == "comment" and row.state is OutboxState.POSTED and row.target_id is None
+            if stands and filled[row.slot] == 0:
                 self._lost(f"{row.slot} was posted as {row.posted_id} and is not there")
 
     def _order(self) -> None:

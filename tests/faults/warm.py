@@ -77,20 +77,20 @@ def live(told: Mapping[str, Any]) -> None:
 
     import bot.app
     from bot.settings import load
-    from bot.store import open_store
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     life: int = told["start"]
     haste = Haste(told["factor"], told["began"])
     failpoints = Failpoints(life, {(when, name) for when, name in told["arm"]}, told["nth"])
-    opened = open_store
+    rooms = vars(bot.app)
+    opened = rooms["open_store"]
 
     def open_armed(*args: Any, **more: Any) -> Any:
         store = opened(*args, **more)
         store.failpoint = failpoints
         return store
 
-    vars(bot.app).update(SystemClock=partial(HastyClock, haste), open_store=open_armed)
+    rooms.update(SystemClock=partial(HastyClock, haste), open_store=open_armed)
     loop = partial(HastyLoop, haste.factor)
     uvicorn.Config.get_loop_factory = lambda _self: loop  # type: ignore[assignment,method-assign]
     settings, _ = load(told["environ"], None)
@@ -157,8 +157,8 @@ def _obey(told: Mapping[str, Any], lives: dict[int, int], selector: selectors.Ba
         lives[told["start"]] = pid
         selector.register(os.pidfd_open(pid), selectors.EVENT_READ, told["start"])
         tell(life=told["start"], pid=pid)
-    elif (struck := lives.get(told["signal"])) is not None:
-        os.kill(struck, told["number"])
+    elif told["signal"] in lives:
+        os.kill(lives[told["signal"]], told["number"])
 
 
 if __name__ == "__main__":
