@@ -139,8 +139,8 @@ class Judge:
             if guid not in kept and handled and told.action not in _UNHEARD.get(told.event, ()):
                 self._lost(f"the delivery {guid} ({told.event} {told.action}) was acknowledged and is not there")
         for one in self._deliveries.values():
-            # nobody can be told anything of whom GitHub does not say what he may; what is set aside because processes end
-            # over it is no loss by itself: whether somebody asked for something there is looked at with the wishes
+            # nobody can be told anything of whom GitHub does not say what he may; what is set aside because processes
+            # end over it is no loss by itself: what somebody asked for there is looked at with the wishes
             excused = "/collaborators/sam/" in one.reason or one.reason.startswith("set aside: ")
             unknown = one.state is DeliveryState.FAILED and excused
             if one.state in (DeliveryState.NEW, DeliveryState.FAILED) and not unknown:
