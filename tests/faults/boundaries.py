@@ -18,6 +18,7 @@ _STORES = frozenset({"store", "_store", "_duty", "publish"})
 #: what has functions that pass a work on
 _PASSING_ON = frozenset({"self", "_records"})
 
+_KEEPING = "what is kept no longer goes bit by bit, after days or at `forget`: each may be done again (test_upkeep)"
 #: boundaries that no kill of the storm meets, and why; where they are held instead
 UNREACHED: Mapping[str, str] = {
     "ThreadIntents._pin": "a model's tool: killed around it in test_kill_tools",
@@ -27,6 +28,14 @@ UNREACHED: Mapping[str, str] = {
     "ThreadIntents._refused": "a model's tool whose dispatch is refused: rows as `_dispatch` writes them",
     "Records.spent": "a second comment is taken back: a storm that meets it has failed already (test_sender)",
     "Workers._fail": "a run that breaks by a fault of ours ends as any other (tests/engine/test_worker)",
+    "Upkeep._purge": _KEEPING,
+    "Upkeep._sweep_runs": _KEEPING,
+    "_asking": _KEEPING,
+    "_settling": _KEEPING,
+    "_calling_off": _KEEPING,
+    "_marking": _KEEPING,
+    "_through": _KEEPING,
+    "reach": "traces, which somebody has to ask for: what is sent twice is the same span (tests/traces)",
     "probe": "`/readyz` asks whether the disk takes a write, which changes nothing",
 }
 

