@@ -23,7 +23,7 @@ WORKERS = 4
 
 async def measure(pace: Pace, folder: Path) -> Row:
     """Rounds with one process and with two, each on a database of its own; with GitHub's latency and without."""
-    rounds, owners, times = pace.of(3, 1), pace.of(40, 8), 2
+    rounds, owners, times = pace.of(3, 1), pace.of(40, 4), 2
     rates: dict[tuple[int, int], list[float]] = {}
     with postgres.served() as socket:
         for turn in range(rounds):
