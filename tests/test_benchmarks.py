@@ -44,7 +44,9 @@ def test_a_goal_that_does_not_hold_stands_out() -> None:
     """On the page, with its limit."""
     row = Row("x", "X", "y", (Goal("speed", 1.234, "at least", 2, "×"),), ("a",), ((12345.0,),), ("A note.",))
     facts = {"cpu": "c", "cores": 1, "ram_gib": 1, "kernel": "k", "python": "3", "sqlite": "3", "fsync_ms": 0.5}
-    page = rendered({"taken": "2026-11-30", "machine": facts, "rows": [json.loads(json.dumps(row.to_json()))]})
+    page = rendered(
+        {"quick": False, "taken": "2026-11-30", "machine": facts, "rows": [json.loads(json.dumps(row.to_json()))]}
+    )
     assert "| speed | 1.23 × | at least 2 × | **does not hold** |" in page
     assert "| 12,345 |" in page
     assert "- A note." in page

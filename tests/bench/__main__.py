@@ -1,6 +1,7 @@
 """`make bench`: every row of the benchmark table in one run; the results go to docs/benchmarks.json and .md.
 
-`--quick` is a short run that shows whether everything works; `--only NAME` measures a part. Neither writes anything.
+`--quick` is a short run that shows whether everything works; `--only NAME` measures a part. Neither writes anything,
+except a short run that is told to: its page says what it is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description="Measure what docs/benchmarks.md says.")
     parser.add_argument("--quick", action="store_true", help="a short run; its figures mean little")
     parser.add_argument("--only", choices=ROWS, action="append", help="measure this row (may be repeated)")
+    parser.add_argument("--write", action="store_true", help="write the results of a short run too")
     given = parser.parse_args()
     names = [name for name in ROWS if given.only is None or name in given.only]
     WORK.mkdir(exist_ok=True)
@@ -41,12 +43,13 @@ def main() -> int:
         rows.append(measured(name, Pace(given.quick)))
         sys.stderr.write(f"{name}: {time.monotonic() - begun:.0f} s\n")
     results = {
+        "quick": given.quick,
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine.described(WORK),
         "rows": [row.to_json() for row in rows],
     }
     page = rendered(json.loads(json.dumps(results)))
-    if given.quick or given.only:
+    if given.only or (given.quick and not given.write):
         sys.stdout.write(page)
     else:
         written(results, page)

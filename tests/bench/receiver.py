@@ -31,7 +31,7 @@ async def measure(pace: Pace, folder: Path) -> Row:
     template = folder / "delivery.json"
     template.write_bytes(payload(folder / "world"))
     key = new_key()
-    rounds, count = pace.of(5, 1), pace.of(8_000, 1_000)
+    rounds, count = pace.of(3, 1), pace.of(8_000, 1_000)
     rates: dict[str, list[float]] = {}
     slowest: dict[str, list[float]] = {}
     busy: list[float] = []

@@ -12,12 +12,15 @@ another machine too; a rate does not. Goals that do not hold are shown as such. 
 in [benchmarks.json](benchmarks.json).
 """
 
+_QUICK = "**A short run on a busy machine: that everything works is all that it shows.**\n"
+
 
 def rendered(results: dict[str, Any]) -> str:
     """The page for the results of one run."""
     machine, rows = results["machine"], results["rows"]
     lines = [
         _HEAD,
+        *([_QUICK] if results["quick"] else []),
         (
             f"Measured on {results['taken']}: {machine['cpu']}, {machine['cores']} cores, {machine['ram_gib']} GiB,"
             f" {machine['kernel']}, Python {machine['python']}, SQLite {machine['sqlite']}; the disk syncs 4 KiB in"
