@@ -96,7 +96,7 @@ class Wire:
         }
         for pause in (*retry.BACKOFF, None):
             await self.may_ask(installation_id, path, what=what)
-            if (away := self.breaker.ask()) > 0:
+            if (away := self.breaker.ask(kind)) > 0:
                 raise self._away(what, away)
             error: Transient | None
             sent = self.clock.now()

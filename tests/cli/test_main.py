@@ -19,13 +19,16 @@ COMMANDS = {
     "simulate": ("--answers", "--param", "--input"),
     "schema": ("bot", "workflow"),
     "demo": ("--once", "--port"),
-    "serve": ("--host", "--port"),
+    "serve": ("--host", "--port", "--no-worker"),
+    "worker": ("--health-port",),
     "doctor": ("[path]",),
     "validate": ("--format", "json", "github"),
     "run": ("--thread", "--config", "--param", "--dry-run"),
     "prompt": ("--manifest",),
     "runs": ("--limit", "--follow"),
     "replay": ("delivery",),
+    "redeliver": ("--since", "--dry-run", "--accepted", "--send"),
+    "forget": ("--repository", "--user", "--yes"),
 }
 
 

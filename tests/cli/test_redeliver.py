@@ -169,7 +169,7 @@ def test_github_refuses(threadsmith: Threadsmith, behind: Behind) -> None:
     behind.world.faults.limited(3600, "GET", "/app/hook/deliveries")
     said = threadsmith("redeliver")
     assert said.code == 1
-    assert said.err.startswith("GitHub's log of deliveries cannot be read")
+    assert "GitHub's log of deliveries cannot be read" in said.err
 
 
 @pytest.mark.parametrize(("words", "code"), [(["--since", "soon"], 2), (["--since", "2"], 2), ([], 1)])

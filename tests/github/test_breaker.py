@@ -31,7 +31,7 @@ def test_some_failures_in_a_row_close_it() -> None:
     """Not before; said once."""
     breaker = Breaker(FakeClock())
     assert fail(breaker, TRIP - 1) == [False] * (TRIP - 1)
-    assert breaker.ask() == 0
+    assert breaker.ask("issue") == 0
     assert fail(breaker, 1) == [True]
     assert breaker.left == FIRST
     assert fail(breaker, 1) == [False]
@@ -61,6 +61,21 @@ def test_one_kind_of_request_that_fails_is_no_outage_at_once() -> None:
         assert [*away, breaker.since is not None] == [False, True]
 
 
+def test_one_kind_that_fails_holds_back_itself_alone() -> None:
+    """Until something else fails too; an answer to anything else says that GitHub is there."""
+    clock = FakeClock()
+    breaker = Breaker(clock)
+    assert fail(breaker, TRIP_ALIKE, kinds=1) == [False] * TRIP_ALIKE
+    assert (breaker.ask("kind0") > 0, breaker.ask("issue"), breaker.left) == (True, 0, 0)
+    assert breaker.failed("issue", "502", unreachable=False)
+    assert breaker.ask("issue") > 0
+    assert breaker.left > 0
+    other = Breaker(clock)
+    fail(other, TRIP_ALIKE, kinds=1)
+    assert other.answered()
+    assert other.ask("kind0") == 0
+
+
 def test_one_tries_it_and_the_others_wait() -> None:
     """Ever more seldom, and every half minute at last."""
     clock = FakeClock()
@@ -70,14 +85,14 @@ def test_one_tries_it_and_the_others_wait() -> None:
     for _ in range(7):
         pauses.append(breaker.left)
         clock.advance(breaker.left)
-        assert breaker.ask() == 0
-        assert breaker.ask() > 0
+        assert breaker.ask("issue") == 0
+        assert breaker.ask("issue") > 0
         breaker.failed("issue", "ConnectError", unreachable=True)
     assert pauses == [1, 2, 4, 8, 16, LONGEST, LONGEST]
     clock.advance(LONGEST)
-    assert breaker.ask() == 0
+    assert breaker.ask("issue") == 0
     assert breaker.answered()
-    assert (breaker.ask(), breaker.ask(), breaker.since) == (0, 0, None)
+    assert (breaker.ask("issue"), breaker.ask("issue"), breaker.since) == (0, 0, None)
 
 
 def test_a_try_that_nobody_heard_of_again_makes_room() -> None:
@@ -86,11 +101,11 @@ def test_a_try_that_nobody_heard_of_again_makes_room() -> None:
     breaker = Breaker(clock)
     fail(breaker, TRIP, unreachable=True)
     clock.advance(1)
-    assert breaker.ask() == 0
+    assert breaker.ask("issue") == 0
     clock.advance(30)
-    assert breaker.ask() > 0
+    assert breaker.ask("issue") > 0
     clock.advance(30)
-    assert breaker.ask() == 0
+    assert breaker.ask("issue") == 0
 
 
 def test_a_clock_that_was_set_back() -> None:
@@ -99,7 +114,7 @@ def test_a_clock_that_was_set_back() -> None:
     breaker = Breaker(clock)
     fail(breaker, TRIP, unreachable=True)
     clock.advance(-3_600)
-    assert breaker.ask() <= LONGEST
+    assert breaker.ask("issue") <= LONGEST
     assert breaker.left <= 60
 
 
