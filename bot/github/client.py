@@ -91,7 +91,7 @@ class GitHub:
 
     @property
     def away(self) -> tuple[datetime, str] | None:
-        """Since when GitHub does not answer, be it to one kind of request, and how it failed last; None while it does."""
+        """Since when GitHub does not answer (or not to one kind of request), and how it failed last; else None."""
         breaker = self._wire.breaker
         return None if breaker.since is None else (breaker.since, breaker.reason)
 
