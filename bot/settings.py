@@ -204,14 +204,18 @@ def _in_words(kind: str, context: Mapping[str, Any]) -> str:
             return f"expected at most {context.get('le')}"
         case "value_error":
             return "expected a URL that begins with https://"
+        case "string_pattern_mismatch":
+            # the one text that has a pattern
+            return "expected postgresql://… or sqlite:///…"
     return "cannot be read"
 
 
-def unknown(environ: Mapping[str, str]) -> list[str]:
+def unknown(environ: Mapping[str, str], dotenv: Path | None = None) -> list[str]:
     """Variables that look like settings and are none, each with the nearest name: a typing error would go unseen."""
+    given = {*environ, *(_dotenv(dotenv) if dotenv and dotenv.is_file() else ())}
     known = {str(field.alias) for field in Settings.model_fields.values()}
-    known |= {f"{name}_FILE" for name in known}
-    odd = sorted(name for name in environ if name.startswith("BOT_") and name not in known)
+    known |= {f"{field.alias}_FILE" for field in Settings.model_fields.values() if _is_secret(field)}
+    odd = sorted(name for name in given if name.startswith("BOT_") and name not in known)
     return [
         f"{name} is no setting" + (f"; did you mean {near[0]}?" if (near := get_close_matches(name, known, 1)) else "")
         for name in odd
@@ -234,7 +238,10 @@ def _read(name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise OperatorError(f"{name}_FILE: cannot read {path}", "check the path and its permissions") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise OperatorError(
+            f"{name}_FILE: cannot read {path}: {reason}", "check the path, its owner and mode"
+        ) from error
 
 
 def missing_to_serve(settings: Settings, *, delivered: bool = True) -> list[str]:

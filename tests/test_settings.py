@@ -129,6 +129,17 @@ def test_a_typing_error_in_a_name_is_seen() -> None:
     assert unknown(environ) == ["BOT_SANBOX is no setting; did you mean BOT_SANDBOX?"]
 
 
+def test_a_typing_error_in_a_dotenv_file_is_seen(tmp_path: Path) -> None:
+    """It is where most people write them; only secrets are read from files."""
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("BOT_WORKER=9\nBOT_LOG=info\n")
+    assert unknown({"BOT_GITHUB_APP_ID_FILE": "x"}, dotenv) == [
+        "BOT_GITHUB_APP_ID_FILE is no setting; did you mean BOT_GITHUB_APP_ID?",
+        "BOT_WORKER is no setting; did you mean BOT_WORKERS?",
+    ]
+    assert unknown({}, tmp_path) == []
+
+
 def test_a_key_of_several_lines_stays_as_it_is() -> None:
     """As a file or a shell's quotes give it."""
     key = "-----BEGIN\nabc\n-----END\n"
@@ -170,13 +181,13 @@ def test_a_value_that_cannot_be(variable: str, text: str) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
-    """The variable and the path are named."""
+@pytest.mark.parametrize(("content", "reason"), [(None, "No such file or directory"), (b"\xff\xfe", "it is no text")])
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    """The variable, the path and the reason are named."""
     file = tmp_path / "key"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(OperatorError, match=r"OPENAI_API_KEY_FILE: cannot read .*key"):
+    with pytest.raises(OperatorError, match=rf"OPENAI_API_KEY_FILE: cannot read .*key: {reason}"):
         load({"OPENAI_API_KEY_FILE": str(file)}, None)
 
 

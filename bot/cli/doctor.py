@@ -55,8 +55,8 @@ def doctor(
     out = console()
     out.print(_settings_table(found, sources))
     out.print()
-    findings = [Finding("fail", "settings", fault, "it has its default here") for fault in faults]
-    findings += [Finding("warn", "settings", odd) for odd in unknown(os.environ)]
+    findings = [Finding("fail", "settings", fault, "below, it counts as not set") for fault in faults]
+    findings += [Finding("warn", "settings", odd) for odd in unknown(os.environ, Path(".env"))]
     with console(stderr=True).status("looking …"):
         findings += asyncio.run(_look(found, path))
     for finding in findings:
@@ -239,7 +239,6 @@ def _configuration(path: Path) -> Finding:
     configuration, found = check(files, builtin_files())
     everything = [*findings, *found]
     if configuration is None or findings:
-        return Finding(
-            "fail", "configuration", f"{len(everything)} findings", f"`threadsmith validate {path}` lists them"
-        )
+        told = "1 finding" if len(everything) == 1 else f"{len(everything)} findings"
+        return Finding("fail", "configuration", told, f"`threadsmith validate {path}` lists them")
     return Finding("ok", "configuration", f"{', '.join(configuration.names())}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -94,4 +95,6 @@ def _show(what: Forgotten, kept: Mapping[str, int], spent: int) -> None:
         out("            nothing but numbers")
     if spent:
         out(f"  {spent:>8,}  rows of spend, which stay")
+    # where it is no terminal: all of it before the question
+    sys.stdout.flush()
     err(f"  {_STAYS[what.kind]}")

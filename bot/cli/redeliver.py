@@ -94,7 +94,8 @@ async def _redeliver(
             return True
         if send:
             # what somebody answered may be ours: only its fetching tells
-            return await _send(github, [one for one in missing if accepted or not one.answered])
+            wanted = [one for one in missing if accepted or not one.answered]
+            return await _send(github, wanted, len(missing) - len(wanted))
         await _take(reading)
         return _tell(reading.tally)
     except (Transient, NotFound, Forbidden) as error:
@@ -118,10 +119,13 @@ async def _take(reading: LogReading) -> None:
             err(f"asking again: {error}")
 
 
-async def _send(github: GitHub, missing: list[Missing]) -> bool:
+async def _send(github: GitHub, missing: list[Missing], left: int) -> bool:
     for one in missing:
         await github.hook_log.redeliver(one.attempt_id)
     out(f"GitHub was asked to send {_count(len(missing))} again")
+    if left:
+        err(f"{_count(left)} left that somebody answered")
+        err("  add --accepted to have them sent, too; what was answered already may be answered again")
     return True
 
 

@@ -112,7 +112,7 @@ class Signer:
             # never the cause: it may quote the key
             raise OperatorError(
                 "the App's private key cannot be read",
-                "set BOT_GITHUB_PRIVATE_KEY to the PEM file's text as downloaded from the App's settings",
+                "set BOT_GITHUB_PRIVATE_KEY_FILE to the App's .pem file, or BOT_GITHUB_PRIVATE_KEY to its text",
             ) from None
 
 

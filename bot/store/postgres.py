@@ -80,6 +80,13 @@ class Postgres:
 
     def __init__(self, url: str, *, make: bool = True) -> None:
         """`make` its tables where they are missing or of an earlier version."""
+        authority, _, path = url.partition("://")[2].partition("?")[0].partition("/")
+        if authority.count("@") > 1 or "@" in path:
+            # libpq would take what stands behind the sign for a host, and name it
+            raise OperatorError(
+                "BOT_DATABASE_URL cannot be read: its password has a character that ends it",
+                "in a user's name and a password write @ as %40, : as %3A, / as %2F, ? as %3F and % as %25",
+            )
         try:
             self._parameters = _PARAMETERS | conninfo_to_dict(url)
         except psycopg.Error as error:  # its text holds the URL, and that a password

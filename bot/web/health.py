@@ -13,6 +13,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from bot.errors import Transient
+
 #: name of a part → what is wrong with it, None if nothing is
 Check = Callable[[], Awaitable[str | None]]
 
@@ -20,6 +22,9 @@ Check = Callable[[], Awaitable[str | None]]
 BELIEVED = 1.0
 #: seconds after which a part that does not answer is at fault
 LIMIT = 6.0
+
+#: the part that others ask, too
+BASE = "database"
 
 #: what can be done about a part
 MENDS: Mapping[str, str] = {
@@ -32,6 +37,10 @@ MENDS: Mapping[str, str] = {
     "limits": "nothing to do: what waits goes on when the limit is over",
     "stuck": "`threadsmith doctor` tells more",
 }
+
+
+class Unasked(str):
+    """A fault of a part that could not be looked at."""
 
 
 class Look:
@@ -54,8 +63,11 @@ class Look:
 
     async def _look(self) -> tuple[int, dict[str, Any]]:
         parts = {**self._vital, **self._outside}
-        found = await asyncio.gather(*(self._one(check) for check in parts.values()))
-        faults = {name: fault for name, fault in zip(parts, found, strict=True) if fault is not None}
+        found = dict(zip(parts, await asyncio.gather(*(self._one(check) for check in parts.values())), strict=True))
+        if found.get(BASE) is not None:
+            # what could not be asked of it is no fault of theirs, and what would mend theirs would not help
+            found = {name: fault for name, fault in found.items() if name == BASE or not isinstance(fault, Unasked)}
+        faults = {name: str(fault) for name, fault in found.items() if fault is not None}
         broken = bool(faults.keys() & self._vital.keys())
         status = "unavailable" if broken else "degraded" if faults else "ok"
         mends = {name: MENDS[name] for name in faults if name in MENDS}
@@ -68,7 +80,9 @@ class Look:
             async with asyncio.timeout(self._limit):
                 return await check()
         except TimeoutError:
-            return f"it did not answer within {self._limit:g} s"
+            return Unasked(f"it did not answer within {self._limit:g} s")
+        except Transient as error:
+            return Unasked(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what is asked for
             return f"{type(error).__name__}: {error}"
 

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot import log
+from bot.errors import Transient
 from bot.model.delivery import NewDelivery
 from bot.model.event import HANDLED
 from bot.webhook import body as stream
@@ -163,8 +164,10 @@ class Door:
             return 202, _status(guid, "ignored")
         try:
             status = await self._inbox.take(delivery)
-        except Exception:  # noqa: BLE001  # whatever the store died of, nothing was accepted, and the sender must know
-            self._log.exception("delivery could not be stored", delivery=guid)
+        except Exception as error:  # noqa: BLE001  # whatever the store died of, nothing was accepted: the sender must know
+            # of a database that refuses the reason says all
+            known = isinstance(error, Transient)
+            self._log.error("delivery could not be stored", delivery=guid, reason=str(error), exc_info=not known)
             return 503, _refusal("the delivery could not be stored")
         return 202, _status(guid, status)
 

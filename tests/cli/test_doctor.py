@@ -165,7 +165,7 @@ def test_a_repository_is_checked_too(threadsmith: Threadsmith, complete: World, 
     (repository / ".github" / "bot.yml").write_text("version: 1\nagents: 5\n")
     said = threadsmith("doctor", repository)
     assert said.code == 1
-    assert "\nFAIL  configuration: 1 findings\n" in said.out
+    assert "\nFAIL  configuration: 1 finding\n" in said.out
     assert f"`threadsmith validate {repository}` lists them" in said.out
 
 

@@ -137,6 +137,7 @@ def test_let_github_send_it_again(threadsmith: Threadsmith, behind: Behind) -> N
     before = len(behind.sent)
     said = threadsmith("redeliver", "--send")
     assert (said.code, said.out.splitlines()[-1]) == (0, "GitHub was asked to send 2 deliveries again")
+    assert ("add --accepted" in said.err) == (len(behind.world.deliveries) > 2)
     deadline = threading.Event()
     for _ in range(3000):
         if len(behind.sent) == before + 2:

@@ -77,7 +77,9 @@ class Figures:
             f"  runs ended {_listed(self.ends)}; {sum(one.redelivered for one in self.reports)} deliveries again"
         )
         if missing := self.coverage.wanted():
-            lines.append(f"  never killed: {', '.join(f'{when} {name}' for when, name in sorted(missing))}")
+            named = ", ".join(f"{when} {name}" for when, name in sorted(missing)[:MOST])
+            more = f", and {len(missing) - MOST} more" if len(missing) > MOST else ""
+            lines.append(f"  never killed: {named}{more}")
         for report in self.faulty:
             lines.append(f"  episode {report.seed} ({report.folder}):")
             faults = report.verdict.faults

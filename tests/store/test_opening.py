@@ -38,6 +38,9 @@ def test_what_cannot_be_reached_is_told_without_its_password(nowhere: str) -> No
         (refused, "at 127.0.0.1:1: "),
         ("postgresql://ana:hunter22@[::1", "cannot be read"),
         ("postgresql://ana@localhost/bot?pasword=hunter22", "cannot be read"),
+        ("postgresql://ana:p@hunter22@127.0.0.1:1/bot", "its password has a character"),
+        ("postgresql://ana:hunter22/p@127.0.0.1:1/bot", "its password has a character"),
+        ("postgresql://ana:/hunter22@127.0.0.1:1/bot", "its password has a character"),
     ):
         with pytest.raises(OperatorError) as error:
             open_store(url)

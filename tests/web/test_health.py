@@ -8,6 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from bot.errors import Transient
 from bot.web import health
 from bot.web.health import MENDS, Check, Look
 
@@ -99,3 +100,17 @@ async def test_a_part_that_breaks_is_told() -> None:
 
     status, body = await Look({}, {"stuck": breaks}).answer()
     assert (status, body["status"], body["faults"]) == (200, "degraded", {"stuck": "RuntimeError: no table"})
+
+
+async def test_what_a_database_that_is_away_cannot_be_asked_is_no_fault_of_others() -> None:
+    """Else an operator would be told to mend six parts; what is wrong beside it is told."""
+
+    async def refuses() -> str | None:
+        raise Transient("the database refuses: no connection")
+
+    parts = {"database": refuses, "schema": refuses, "loops": says("stopped")}
+    _, body = await Look(parts, {"stuck": refuses, "github": says("away")}).answer()
+    refused = "the database refuses: no connection"
+    assert body["faults"] == {"database": refused, "loops": "stopped", "github": "away"}
+    _, body = await Look({"database": says(None), "schema": refuses}, {}).answer()
+    assert body["faults"] == {"schema": refused}

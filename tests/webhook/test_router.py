@@ -13,8 +13,9 @@ from urllib.parse import quote_plus
 import httpx
 import pytest
 from fastapi import FastAPI
+from structlog.testing import capture_logs
 
-from bot.errors import OperatorError
+from bot.errors import OperatorError, Transient
 from bot.model.event import HANDLED
 from bot.webhook import router
 from bot.webhook.signature import sign
@@ -247,6 +248,15 @@ async def test_a_disk_that_refuses_is_503(error: Exception) -> None:
     """GitHub notes the failure, and the delivery is fetched later; the reason stays inside."""
     answer = await send(MemoryInbox(error))
     assert (answer.status_code, answer.json()) == (503, {"detail": "the delivery could not be stored"})
+
+
+@pytest.mark.parametrize(("error", "traces"), [(Transient("the disk is full"), 0), (RuntimeError("a fault"), 1)])
+async def test_a_database_that_refuses_is_logged_in_a_line(error: Exception, traces: int) -> None:
+    """For each delivery; a fault of the program with where it happened."""
+    with capture_logs() as logged:
+        await send(MemoryInbox(error))
+    (line,) = (line for line in logged if line["event"] == "delivery could not be stored")
+    assert (line["log_level"], line["reason"], bool(line["exc_info"])) == ("error", str(error), bool(traces))
 
 
 async def test_a_sender_that_stalls_is_408() -> None:
