@@ -13,6 +13,8 @@ from bot.model.thread import Account, Repository
 
 #: How long an answer that did not come is asked for again, counted from the first time that it did not.
 PATIENCE = timedelta(minutes=15)
+#: The same for a rate limit: GitHub says when it ends, and its hour must cost nobody a request.
+PATIENCE_LIMITED = timedelta(hours=2)
 _FIRST_DELAY = timedelta(seconds=2)
 _LONGEST_DELAY = timedelta(minutes=2)
 
@@ -69,9 +71,14 @@ class Roles(Protocol):
         ...
 
 
-def patient(since: datetime | None, now: datetime) -> bool:
+def patience(error: Exception | None = None) -> timedelta:
+    """How long GitHub is asked again after this."""
+    return PATIENCE_LIMITED if isinstance(error, Transient) and error.limited else PATIENCE
+
+
+def patient(since: datetime | None, now: datetime, error: Exception | None = None) -> bool:
     """Whether GitHub is asked again where it does not answer; `since` is when it first did not."""
-    return since is None or now - since < PATIENCE
+    return since is None or now - since < patience(error)
 
 
 async def authorise(
@@ -124,10 +131,11 @@ def after_fault(error: Transient | TimeoutError, *, since: datetime, now: dateti
     The delays grow with the time that has passed, from 2 seconds to 2 minutes, and never undercut what GitHub asked
     for. The last try is at the deadline; one that GitHub forbids until after it will not come, so that is a no at once.
     """
-    deadline = since + PATIENCE
+    allowed = patience(error)
+    deadline = since + allowed
     told = error.retry_after if isinstance(error, Transient) else None
     asked = now + timedelta(seconds=min(max(told, 0), 86_400)) if told is not None else now
     if now >= deadline or asked > deadline:
-        return Denied(f"the role could not be read within {PATIENCE.seconds // 60} minutes: {error}")
+        return Denied(f"the role could not be read within {allowed.seconds // 60} minutes: {error}")
     delay = min(max(now - since, _FIRST_DELAY), _LONGEST_DELAY)
     return Later(min(max(now + delay, asked), deadline), str(error))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
-from bot.dispatch.authorise import PATIENCE, patient
+from bot.dispatch.authorise import patience, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.owed import BROKEN, REFUSED, SET_ASIDE, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
@@ -172,11 +172,11 @@ class Intake:
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
         since = delivery.trying_since or now
-        if not patient(since, now):
+        if not patient(since, now, error):
             await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
-        until = min(now + wait, max(since + PATIENCE, now + timedelta(seconds=2)))
+        until = min(now + wait, max(since + patience(error), now + timedelta(seconds=2)))
         await self._p.store.write(
             lambda session: deliveries.postpone(session, delivery.id, until, since, str(error)[:500])
         )

@@ -37,12 +37,6 @@ DEFINITE: dict[str, Answer] = {
     "a role that is a number": answer({"permission": 5, "role_name": ["admin"], "user": None}),
     "no role": answer({}),
     "the role of another who has that name now": answer(ADMIN | {"user": {"id": 999, "login": "meg"}}),
-    "a limit of an hour": answer(LIMIT, 429, retry_after="3600"),
-    "a limit until tomorrow as a date": answer(LIMIT, 403, retry_after=_after(86_400)),
-    "nothing left of the hour": answer(
-        {"message": "API rate limit exceeded"}, 403,
-        x_ratelimit_remaining="0", x_ratelimit_reset=str(int(NOW.timestamp()) + 3000),
-    ),
 }  # fmt: skip
 
 #: answers that are none: asked again until it is a no
@@ -55,17 +49,25 @@ PASSING: dict[str, Answer] = {
     "no connection in time": httpx.ConnectTimeout("too slow"),
     "no connection": httpx.ConnectError("refused"),
     "a connection that breaks off": httpx.RemoteProtocolError("gone"),
-    "a limit with a time": answer(LIMIT, 429, retry_after="60"),
-    "a limit with a date": answer(LIMIT, 403, retry_after=_after(60)),
-    "a limit with a time that has passed": answer(LIMIT, 429, retry_after=_after(-60)),
-    "a limit without a time": answer(LIMIT, 403),
-    "too many requests without a word": httpx.Response(429),
     "no JSON": httpx.Response(200, text="{"),
     "a page": httpx.Response(200, text="<html>admin</html>"),
     "nothing": httpx.Response(200),
     "a list": answer(["admin"]),
     "a bare word": answer("admin"),
 }
+
+#: limits, which hold up all of the installation until they are over, and then nobody
+LIMITS: dict[str, Answer] = {
+    "a minute": answer(LIMIT, 429, retry_after="60"),
+    "a minute as a date": answer(LIMIT, 403, retry_after=_after(60)),
+    "no time": answer(LIMIT, 403),
+    "not a word": httpx.Response(429),
+    "an hour": answer(LIMIT, 429, retry_after="3600"),
+    "nothing left of the hour": answer(
+        {"message": "API rate limit exceeded"}, 403,
+        x_ratelimit_remaining="0", x_ratelimit_reset=str(int(NOW.timestamp()) + 3000),
+    ),
+}  # fmt: skip
 
 
 async def ended(scene: Scene, guid: str) -> int:
@@ -98,10 +100,9 @@ async def test_it_is_a_no_in_the_end(scene: Scene, name: str) -> None:
     assert (await scene.said(), await scene.said("reaction")) == ([], ["eyes", "eyes"])
 
 
-@pytest.mark.parametrize("name", PASSING)
-async def test_a_yes_that_comes_late_takes_its_place_then(scene: Scene, name: str) -> None:
+@pytest.mark.parametrize("fault", [*PASSING.values(), answer(LIMIT, 429, retry_after=_after(-60))])
+async def test_a_yes_that_comes_late_takes_its_place_then(scene: Scene, fault: Answer) -> None:
     """It counts, behind what was accepted meanwhile."""
-    fault = PASSING[name]
     # each look asks up to four times before it gives up
     scene.server.on("GET", scene.permission(MEG), *[fault] * 4, role_answer("maintain"))
     hers = await scene.deliver(comment_payload("@bot first", MEG, comment_id=501))
@@ -111,3 +112,29 @@ async def test_a_yes_that_comes_late_takes_its_place_then(scene: Scene, name: st
     await ended(scene, hers)
     assert await scene.became(hers) == (PLANNED, "")
     assert [(one.actor, one.sequence) for one in await scene.dispatched()] == [("ana", 1), ("meg", 2)]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+async def test_a_limit_costs_nobody_a_request(scene: Scene, name: str) -> None:
+    """GitHub is not asked before it ends; then everybody's turn comes in the order in which they asked."""
+    scene.server.on("GET", scene.permission(MEG), LIMITS[name], role_answer("maintain"))
+    hers = await scene.deliver(comment_payload("@bot first", MEG, comment_id=501))
+    behind = await scene.deliver(comment_payload("@bot second", ANA, comment_id=502))
+    await scene.settle()
+    assert [(await scene.delivery(guid)).state for guid in (hers, behind)] == [NEW, NEW]
+    while (row := await scene.delivery(hers)).state is NEW:
+        assert row.not_before is not None
+        assert row.not_before <= NOW + timedelta(minutes=61)
+        await scene.pass_time(row.not_before)
+    assert [await scene.became(guid) for guid in (hers, behind)] == [(PLANNED, ""), (PLANNED, "")]
+    assert len(scene.asked(scene.permission(MEG))) == 2
+    assert [(one.actor, one.sequence) for one in await scene.dispatched()] == [("meg", 1), ("ana", 2)]
+
+
+async def test_a_limit_until_tomorrow_is_a_no(scene: Scene) -> None:
+    """Whoever asked has long forgotten it."""
+    scene.server.on("GET", scene.permission(MEG), answer(LIMIT, 403, retry_after=_after(86_400)))
+    hers = await scene.deliver(comment_payload("@bot first", MEG, comment_id=501))
+    await scene.settle()
+    assert (await scene.delivery(hers)).state is DeliveryState.IGNORED
+    assert (await scene.delivery(hers)).reason.startswith("the role could not be read within 120 minutes")
