@@ -12,12 +12,15 @@ from sqlalchemy import delete, text
 from sqlmodel import Session, col, select
 
 from bot.store.database import ring
-from bot.store.tables import Duty, Process
+from bot.store.tables import Duty, Landmark, Process
+from bot.store.tables.cluster import WRITERS
 
 #: a process that has not beaten for so long is dead
 DEAD_AFTER = timedelta(seconds=8)
 #: rows of processes that have been dead for so long are removed
 FORGET_AFTER = timedelta(days=1)
+#: so are the last transactions of stores that have written nothing for so long: nobody waits to know of one any more
+FORGET_WRITERS_AFTER = timedelta(days=7)
 
 #: the time of this very moment: PostgreSQL's `now()` is when the transaction began, which may have waited for its turn
 _NOW = {
@@ -38,6 +41,8 @@ def beat(session: Session, process_id: str, *, host: str, kind: str) -> None:
     row = session.get(Process, process_id)
     if row is None:
         row = Process(id=process_id, host=host, kind=kind, started_at=at, beat_at=at)
+        old = (col(Landmark.name).startswith(WRITERS), col(Landmark.at) < at - FORGET_WRITERS_AFTER)
+        session.execute(delete(Landmark).where(*old))
     row.beat_at = at
     session.add(row)
     session.flush()
