@@ -204,3 +204,14 @@ async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> N
     }
     assert await count(store) == 0
     assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"
+
+
+async def test_a_closed_store_refuses_at_once(database: str) -> None:
+    """Whoever comes late does not wait for a writer that has gone."""
+    store = open_store(database)
+    assert await store.write(lambda _: 1) == 1
+    await store.close()
+    with pytest.raises(Transient, match="closed"):
+        await asyncio.wait_for(store.write(lambda _: 1), 5)
+    with pytest.raises(Transient, match="closed"):
+        await asyncio.wait_for(store.read(lambda _: 1), 5)
