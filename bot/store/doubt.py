@@ -30,10 +30,10 @@ def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> Non
 def begin(session: Session, row_id: str, owner: str) -> Saying | None:
     """`owner` looks for it now, which is noted as sending is: should the process end, it is known over what.
 
-    None where it is not unsure any more.
+    None where it is not unsure any more, or was forgotten with its repository.
     """
-    row = session.get_one(Outbox, row_id)
-    if row.state is not OutboxState.UNSURE:
+    row = session.get(Outbox, row_id)
+    if row is None or row.state is not OutboxState.UNSURE:
         return None
     row.lease_owner = owner
     session.add(row)
