@@ -174,20 +174,22 @@ class Store:
                     try:
                         with self._session(connection, alone=alone) as session:
                             value = work.run(session)
+                            if self._backend.is_broken(connection):
+                                raise RuntimeError("a statement of this work failed, and it went on")
                             session.commit()
                             bells |= session.info.get("bells", set())
                         results.append((work, value, None))
-                    except Exception as error:
+                    except BaseException as error:
                         if alone or self._backend.ends_all(error):
                             raise
                         # whatever it is belongs to the caller, who awaits it
-                        results.append((work, None, self._backend.refusal(error) or error))
+                        results.append((work, None, self._backend.refusal(error) or _ordinary(error)))
                 self._fail("before", works)
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
-        except Exception as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear of it
-            heard = self._backend.refusal(error) or error
+        except BaseException as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear
+            heard = self._backend.refusal(error) or _ordinary(error)
             results = [(work, None, heard) for work in works]
             bells = set()
         for loop in {work.loop for work in works}:
@@ -221,6 +223,15 @@ class Store:
     def _ring(self, bells: Set[str] | None) -> None:
         for name in tuple(self._bells) if bells is None else bells:
             self._bells[name].ring()
+
+
+def _ordinary(error: BaseException) -> Exception:
+    """What a caller is told. What would end a thread (a library's panic) ends neither the writer nor his task."""
+    if isinstance(error, Exception):
+        return error
+    told = RuntimeError(f"a work ended with {type(error).__name__}: {error}")
+    told.__cause__ = error
+    return told
 
 
 def _name(work: Callable[..., Any]) -> str:

@@ -193,8 +193,7 @@ class Postgres:
             if bells:
                 said = " ".join((self._name, *sorted(bells)))
                 connection.execute(text("SELECT pg_notify(:channel, :said)"), {"channel": CHANNEL, "said": said})
-            driver: Any = connection.connection.driver_connection
-            if driver.info.transaction_status == TransactionStatus.INERROR:
+            if self.is_broken(connection):
                 # the server would answer COMMIT by undoing everything, and call that no error
                 raise RuntimeError("a statement failed outside of every work")
             try:
@@ -247,6 +246,10 @@ class Postgres:
         if isinstance(error, OperationalError) or error.connection_invalidated or state in _PASSING:
             return Transient(f"the database refuses: {_said(error)}")
         return None
+
+    def is_broken(self, connection: Connection) -> bool:
+        driver: Any = connection.connection.driver_connection
+        return bool(driver.info.transaction_status == TransactionStatus.INERROR)
 
     def ends_all(self, error: BaseException) -> bool:
         return isinstance(error, DBAPIError) and error.connection_invalidated

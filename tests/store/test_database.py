@@ -215,3 +215,45 @@ async def test_a_closed_store_refuses_at_once(database: str) -> None:
         await asyncio.wait_for(store.write(lambda _: 1), 5)
     with pytest.raises(Transient, match="closed"):
         await asyncio.wait_for(store.read(lambda _: 1), 5)
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_library_that_panics_ends_no_writer(store: Store, together: bool) -> None:
+    """Panics of libraries in Rust are no `Exception`: the work is undone and its caller told, as of any other."""
+
+    class Panic(BaseException):
+        pass
+
+    def panics(session: Session) -> None:
+        deliveries.take(session, delivery("lost"), NOW)
+        raise Panic("index out of bounds")
+
+    async with held(store):
+        works: list[Callable[[Session], object]] = [panics]
+        if together:
+            works.append(lambda s: deliveries.take(s, delivery("kept"), NOW))
+        going = [asyncio.ensure_future(store.write(work)) for work in works]
+        await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="Panic: index out of bounds"):
+        await asyncio.wait_for(going[0], 10)
+    assert [await asyncio.wait_for(one, 10) for one in going[1:]] == ["accepted"] * together
+    assert await asyncio.wait_for(store.write(lambda s: deliveries.take(s, delivery("next"), NOW)), 10) == "accepted"
+    assert await count(store) == 1 + together
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_a_work_that_goes_on_after_a_failed_statement_takes_no_other_along(store: Store) -> None:
+    """PostgreSQL refuses whatever follows: that is undone with this work, and told it alone."""
+
+    def goes_on(session: Session) -> str:
+        with suppress(DBAPIError):
+            session.execute(text("SELECT nothing FROM nowhere"))
+        return "done"
+
+    async with held(store):
+        works: list[Callable[[Session], object]] = [goes_on, lambda s: deliveries.take(s, delivery("a"), NOW)]
+        going = [asyncio.ensure_future(store.write(work)) for work in works]
+        await asyncio.sleep(0)
+    heard = await asyncio.gather(*going, return_exceptions=True)
+    assert isinstance(heard[0], RuntimeError)
+    assert heard[1] == "accepted"
