@@ -113,7 +113,7 @@ async def test_only_what_the_dead_were_sending_is_unsure(world: World) -> None:
     def states(session: Session) -> dict[str, OutboxState]:
         return {row.lease_owner or "": row.state for row in session.exec(select(Outbox))}
 
-    assert await world.store.read(states) == {"living": OutboxState.SENDING, "dead": OutboxState.UNSURE}
+    assert await world.store.read(states) == {"living": OutboxState.SENDING, "": OutboxState.UNSURE}
 
 
 async def taken_over(world: World, row_id: str) -> None:
