@@ -60,7 +60,7 @@ async def ledger(store: Store) -> list[tuple[str, AttemptState]]:
 async def reminded(store: Store) -> bool:
     """Whether people were reminded, and the run is away again."""
     (gate,) = await store.read(lambda s: list(s.exec(select(Gate))))
-    due = await store.read(lambda s: runs.next_due(s, gate.opened_at))
+    due = await store.read(lambda s: runs.next_due(s, NOW))
     return gate.reminded_at is not None and due == gate.deadline
 
 
