@@ -104,7 +104,7 @@ def orphans(session: Session, owner: str) -> dict[str | None, list[str]]:
         .where(or_(nobody, and_(col(Outbox.state).in_(states), col(Outbox.lease_owner) != owner)))
         .order_by(col(Outbox.id))
     ).all()
-    living = processes.living(session) if found else set()
+    living = processes.living(session, owner) if found else set()
     left: dict[str | None, list[str]] = {}
     for row_id, sender in found:
         if sender not in living:

@@ -41,6 +41,20 @@ async def test_a_process_lives_as_long_as_it_beats(store: Store) -> None:
     assert await store.read(lambda s: s.get_one(Process, "a").started_at) == before
 
 
+async def test_who_was_silent_himself_takes_nobody_for_dead(store: Store) -> None:
+    """The database was away for all: whoever comes back first leaves the others the time to do so, too."""
+    for name in ("a", "b", "dead"):
+        await store.write(lambda s, name=name: beat(s, name))  # type: ignore[misc]  # mypy cannot infer the lambda's default
+    silence = DEAD_AFTER + timedelta(seconds=6)
+    for name, by in (("a", silence), ("b", silence + timedelta(seconds=2)), ("dead", silence + 2 * DEAD_AFTER)):
+        await store.write(lambda s, name=name, by=by: aged(s, name, by))  # type: ignore[misc]  # as above
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a", "b", "dead"}
+    await store.write(lambda s: beat(s, "a"))
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a", "b"}
+    await store.write(lambda s: aged(s, "b", DEAD_AFTER + timedelta(seconds=1)))
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a"}
+
+
 async def test_a_short_silence_is_no_death(store: Store) -> None:
     """Nearly the whole time may pass."""
     await store.write(beat)
