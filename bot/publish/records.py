@@ -47,7 +47,7 @@ class Records:
                 installation = act.thread.installation_id
                 self._pace.answered(session, installation, row.id, row.sent_at, now, calls=made.calls)
 
-        await self.commit(work, row if looked else None)
+        await self.commit(work, row, whoever=not looked)
 
     async def put_off(self, act: Act, error: Transient) -> None:
         """It was surely not done, and is done later. A limit holds back everything of its installation."""
@@ -144,15 +144,18 @@ class Records:
 
         await self.commit(work)
 
-    async def commit(self, work: Callable[[Session], None], row: Outbox | None = None) -> None:
+    async def commit(
+        self, work: Callable[[Session], None], row: Outbox | None = None, *, whoever: bool = False
+    ) -> None:
         """Commit what became of a call. The disk may refuse for a while; the call is not made again for that.
 
         With `row`, nothing is recorded unless it stands as it was taken: our webhook may have settled it meanwhile, or
-        another process have taken it over.
+        another process have taken it over (which does not matter with `whoever`); or it was forgotten.
         """
 
         def guarded(session: Session) -> None:
-            if row is None or _stands(session.get_one(Outbox, row.id), row):
+            present = session.get(Outbox, row.id) if row is not None else None
+            if row is None or (present is not None and (whoever or _stands(present, row))):
                 work(session)
 
         pause = 1.0

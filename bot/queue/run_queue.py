@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from bot.model.clock import Clock
 from bot.model.ident import new_id, sort_behind
@@ -35,11 +36,13 @@ class RunQueue:
         bell = self._store.bell("queue")
         async with self._turn:  # one worker looks at a time: a ring wakes one query, not one a worker
             while True:
-                seen = bell.count
+                seen, before = bell.count, self._clock.now()
                 run_id = await self._store.write(self._claim)
                 if run_id is not None:
                     return run_id
-                due = await self._store.read(runs.next_due)
+                # whichever is earlier: the clock may have been set back meanwhile
+                after = min(before, self._clock.now())
+                due = await self._store.read(partial(runs.next_due, after=after))
                 wait = None if due is None else max(0.01, (due - self._clock.now()).total_seconds())
                 await bell.wait(seen, wait)
 

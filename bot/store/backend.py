@@ -38,6 +38,10 @@ class Backend(Protocol):
         """What callers are told of an error that passes; None where their work is at fault, and would meet it again."""
         ...
 
+    def is_broken(self, connection: Connection) -> bool:
+        """Whether a statement failed that nobody has undone, so that the server would refuse all that follows."""
+        ...
+
     def ends_all(self, error: BaseException) -> bool:
         """Whether what one work raised has ended the transaction for every other one in it."""
         ...

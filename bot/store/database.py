@@ -21,6 +21,7 @@ from typing import Any, Generic, Literal, TypeVar
 from sqlalchemy import Connection
 from sqlmodel import Session
 
+from bot.errors import Transient
 from bot.store.backend import READERS, Backend
 from bot.store.bell import Bell
 
@@ -65,6 +66,7 @@ class Store:
         #: works in them
         self.works = 0
         self.failpoint: Failpoint | None = None
+        self._closed = False
         self._thread = threading.Thread(target=self._write_loop, name="store-write", daemon=True)
         self._thread.start()
         backend.listen(self._heard)
@@ -79,20 +81,26 @@ class Store:
         """Run `work` in a write transaction, committed when this returns. An exception undoes this work alone.
 
         A cancelled caller still gets its work done: the work has been handed over. Raises `Transient` where the
-        database refuses (disk full, locked, out of reach), and then nothing of the work is kept; `Unsure` where the
-        store was closed before it was known whether it is.
+        database refuses (disk full, locked, out of reach) or is closed, and then nothing of the work is kept; `Unsure`
+        where the store was closed before it was known whether it is.
         """
-        loop = asyncio.get_running_loop()
-        self._loops.add(loop)
+        loop = self._loop()
         done: asyncio.Future[T] = loop.create_future()
         self._works.put(_Work(work, done, loop))
         return await asyncio.shield(done)
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """Run `work` in a read transaction: one consistent view. Raises `Transient` as `write` does."""
+        loop = self._loop()
+        return await loop.run_in_executor(self._readers, self._read, work)
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The caller's. Raises `Transient` where the store was closed: nobody would ever do the work."""
+        if self._closed:
+            raise Transient("the store is closed")
         loop = asyncio.get_running_loop()
         self._loops.add(loop)
-        return await loop.run_in_executor(self._readers, self._read, work)
+        return loop
 
     def now(self, session: Session) -> datetime:
         """The time by which leases are held: PostgreSQL's own, so that no process's clock matters; else the process's.
@@ -125,7 +133,8 @@ class Store:
             return work(session)
 
     async def close(self) -> None:
-        """Finish what is waiting, then close every connection."""
+        """Finish what is waiting, then close every connection; whoever comes later is refused."""
+        self._closed = True
         self._works.put(None)
         self._backend.stop()
         await asyncio.to_thread(self._thread.join)
@@ -165,20 +174,22 @@ class Store:
                     try:
                         with self._session(connection, alone=alone) as session:
                             value = work.run(session)
+                            if self._backend.is_broken(connection):
+                                raise RuntimeError("a statement of this work failed, and it went on")
                             session.commit()
                             bells |= session.info.get("bells", set())
                         results.append((work, value, None))
-                    except Exception as error:
+                    except BaseException as error:
                         if alone or self._backend.ends_all(error):
                             raise
                         # whatever it is belongs to the caller, who awaits it
-                        results.append((work, None, self._backend.refusal(error) or error))
+                        results.append((work, None, self._backend.refusal(error) or _ordinary(error)))
                 self._fail("before", works)
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
-        except Exception as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear of it
-            heard = self._backend.refusal(error) or error
+        except BaseException as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear
+            heard = self._backend.refusal(error) or _ordinary(error)
             results = [(work, None, heard) for work in works]
             bells = set()
         for loop in {work.loop for work in works}:
@@ -212,6 +223,15 @@ class Store:
     def _ring(self, bells: Set[str] | None) -> None:
         for name in tuple(self._bells) if bells is None else bells:
             self._bells[name].ring()
+
+
+def _ordinary(error: BaseException) -> Exception:
+    """What a caller is told. What would end a thread (a library's panic) ends neither the writer nor his task."""
+    if isinstance(error, Exception):
+        return error
+    told = RuntimeError(f"a work ended with {type(error).__name__}: {error}")
+    told.__cause__ = error
+    return told
 
 
 def _name(work: Callable[..., Any]) -> str:

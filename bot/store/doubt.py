@@ -30,10 +30,10 @@ def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> Non
 def begin(session: Session, row_id: str, owner: str) -> Saying | None:
     """`owner` looks for it now, which is noted as sending is: should the process end, it is known over what.
 
-    None where it is not unsure any more.
+    None where it is not unsure any more, or was forgotten with its repository.
     """
-    row = session.get_one(Outbox, row_id)
-    if row.state is not OutboxState.UNSURE:
+    row = session.get(Outbox, row_id)
+    if row is None or row.state is not OutboxState.UNSURE:
         return None
     row.lease_owner = owner
     session.add(row)
@@ -104,7 +104,7 @@ def orphans(session: Session, owner: str) -> dict[str | None, list[str]]:
         .where(or_(nobody, and_(col(Outbox.state).in_(states), col(Outbox.lease_owner) != owner)))
         .order_by(col(Outbox.id))
     ).all()
-    living = processes.living(session) if found else set()
+    living = processes.living(session, owner) if found else set()
     left: dict[str | None, list[str]] = {}
     for row_id, sender in found:
         if sender not in living:

@@ -32,17 +32,24 @@ class StoreInbox:
         self._waiting.append((delivery, done))
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._keep_all(), name="inbox")
+            self._keeping.add_done_callback(self._over)
         return await done
 
     async def _keep_all(self) -> None:
-        try:
-            while self._waiting:
-                together, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
+        while self._waiting:
+            together, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
+            try:
                 await self._keep(together)
-        finally:
+            finally:
+                _let_go(together)
+        self._keeping = None
+
+    def _over(self, keeping: asyncio.Task[None]) -> None:
+        """Where it was cancelled, before its first line perhaps, nobody waits for ever, and the next begins anew."""
+        if self._keeping is keeping:
             self._keeping = None
-            for _, done in self._waiting:  # only where this was cancelled: nobody must wait for ever
-                done.cancel()
+            left, self._waiting = self._waiting, []
+            _let_go(left)
 
     async def _keep(self, together: list[_Waiting]) -> None:
         now, new = self._clock.now(), [delivery for delivery, _ in together]
@@ -61,3 +68,9 @@ class StoreInbox:
         for (_, done), status in zip(together, taken, strict=True):
             if not done.done():
                 done.set_result(status)
+
+
+def _let_go(together: list[_Waiting]) -> None:
+    """Whoever was not answered by now never will be."""
+    for _, done in together:
+        done.cancel()

@@ -59,7 +59,7 @@ def orphans(session: Session, owner: str) -> dict[str, list[str]]:
         .where(Run.state == RunState.RUNNING, col(Run.lease_owner) != owner)
         .order_by(col(Run.id))
     ).all()
-    living = processes.living(session) if found else set()
+    living = processes.living(session, owner) if found else set()
     left: dict[str, list[str]] = {}
     for run_id, holder in found:
         if holder is not None and holder not in living:

@@ -70,16 +70,20 @@ class Listener:
                         heard(None)  # whatever was rung before this was not heard
                     pause = PAUSES[0]
                     self._follow(connection, heard, wake)
-            except psycopg.Error as error:
+            except (psycopg.Error, OSError) as error:
                 _log.warning("listening_again", reason=str(error).strip().partition("\n")[0])
             first = None
             self._ending.wait(pause)
             pause = min(pause * 2, PAUSES[1])
 
     def _follow(self, connection: psycopg.Connection[Any], heard: Heard, wake: int) -> None:
+        # not `select`, which takes no descriptor above 1023: a process with many connections has those
+        either = select.poll()
+        for end in (connection.fileno(), wake):
+            either.register(end, select.POLLIN)
         while not self._ending.is_set():
             for notice in connection.notifies(timeout=0):
                 who, *bells = notice.payload.split(" ")
                 if who != self._name and bells:
                     heard(set(bells))
-            select.select([connection.fileno(), wake], [], [])
+            either.poll()

@@ -29,6 +29,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
 from bot.store.migrate import current, migrate
+from bot.store.tables.cluster import WRITERS
 
 _log = log.get("store")
 
@@ -72,6 +73,14 @@ _PASSING = {"25006", "25P03", "25P04"}
 _BEGIN_TO_WRITE = (
     f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({WRITER}), pg_current_xact_id()::text"
 )
+#: each store notes in a row of its own which transaction it wrote last: after a crash the server gives numbers anew
+#: whose transactions it has lost, so that a number alone may have been committed by somebody else
+_NOTE = (
+    "INSERT INTO landmark (name, at, detail) VALUES ('{name}', clock_timestamp(), "
+    "json_build_object('transaction', pg_current_xact_id()::text)) "
+    "ON CONFLICT (name) DO UPDATE SET at = excluded.at, detail = excluded.detail"
+)
+_NOTED = "SELECT detail ->> 'transaction' FROM landmark WHERE name = %s"
 _BEGIN_TO_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -95,7 +104,8 @@ class Postgres:
             ) from error
         self._name = new_id()
         self._ending = threading.Event()
-        self._writer = self._engine(1, _BEGIN_TO_WRITE)
+        self._note = f"{WRITERS}{self._name}"
+        self._writer = self._engine(1, f"{_BEGIN_TO_WRITE}; {_NOTE.format(name=self._note)}")
         self._reader = self._engine(READERS, _BEGIN_TO_READ, READING_IDLE)
         self._listener = Listener(self._connect, self._name)
         migrator = self._engine(1, _BEGIN_TO_WRITE, _PATIENT)
@@ -183,8 +193,7 @@ class Postgres:
             if bells:
                 said = " ".join((self._name, *sorted(bells)))
                 connection.execute(text("SELECT pg_notify(:channel, :said)"), {"channel": CHANNEL, "said": said})
-            driver: Any = connection.connection.driver_connection
-            if driver.info.transaction_status == TransactionStatus.INERROR:
+            if self.is_broken(connection):
                 # the server would answer COMMIT by undoing everything, and call that no error
                 raise RuntimeError("a statement failed outside of every work")
             try:
@@ -196,7 +205,8 @@ class Postgres:
     def _settled(self, number: str) -> bool:
         """Whether a transaction was committed whose COMMIT got no answer. Asks until it is known.
 
-        Whoever asked for the work may neither be told that it is done nor be let do it again before that.
+        Whoever asked for the work may neither be told that it is done nor be let do it again before that. A number
+        that was committed counts only where the row that notes ours has it, too (`_NOTE`).
         Raises `Unsure` where the store is closed meanwhile.
         Source: https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT
         """
@@ -206,10 +216,13 @@ class Postgres:
             try:
                 with self._connect() as connection:
                     row = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
-                status = row[0] if row is not None else None
+                    status = row[0] if row is not None else None
+                    # a statement of its own: its view may not be older than the answer above
+                    noted = connection.execute(_NOTED, (self._note,)).fetchone()
                 if status != "in progress":
-                    _log.warning("commit_settled", transaction=number, status=status)
-                    return bool(status == "committed")
+                    ours = noted is not None and noted[0] == number
+                    _log.warning("commit_settled", transaction=number, status=status, ours=ours)
+                    return bool(status == "committed") and ours
             except psycopg.errors.InvalidParameterValue:
                 # a number that the server has yet to give: a standby took over that never had this transaction
                 return False
@@ -233,6 +246,10 @@ class Postgres:
         if isinstance(error, OperationalError) or error.connection_invalidated or state in _PASSING:
             return Transient(f"the database refuses: {_said(error)}")
         return None
+
+    def is_broken(self, connection: Connection) -> bool:
+        driver: Any = connection.connection.driver_connection
+        return bool(driver.info.transaction_status == TransactionStatus.INERROR)
 
     def ends_all(self, error: BaseException) -> bool:
         return isinstance(error, DBAPIError) and error.connection_invalidated

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, text
+from sqlalchemy import delete, text, update
 from sqlmodel import Session, col, select
 
 from bot.store.database import ring
-from bot.store.tables import Duty, Process
+from bot.store.tables import Duty, Landmark, Process
+from bot.store.tables.cluster import WRITERS
 
 #: a process that has not beaten for so long is dead
 DEAD_AFTER = timedelta(seconds=8)
+#: who was silent for so long himself knows nothing of the others: the database may have been away
+LATE = timedelta(seconds=5)
 #: rows of processes that have been dead for so long are removed
 FORGET_AFTER = timedelta(days=1)
+#: so are the last transactions of stores that have written nothing for so long: nobody waits to know of one any more
+FORGET_WRITERS_AFTER = timedelta(days=7)
 
 #: the time of this very moment: PostgreSQL's `now()` is when the transaction began, which may have waited for its turn
 _NOW = {
@@ -33,20 +38,31 @@ def now(session: Session) -> datetime:
 
 
 def beat(session: Session, process_id: str, *, host: str, kind: str) -> None:
-    """Note that a process lives, whether or not it is known; those long dead are forgotten."""
+    """Note that a process lives, whether or not it is known; those long dead are forgotten.
+
+    Where it comes late, nobody may have been able to beat: whoever lived at its last time has the time to do so now.
+    """
     at = now(session)
     row = session.get(Process, process_id)
     if row is None:
         row = Process(id=process_id, host=host, kind=kind, started_at=at, beat_at=at)
+        old = (col(Landmark.name).startswith(WRITERS), col(Landmark.at) < at - FORGET_WRITERS_AFTER)
+        session.execute(delete(Landmark).where(*old))
+    elif at - row.beat_at > LATE:
+        lived = (col(Process.beat_at) > row.beat_at - DEAD_AFTER, col(Process.beat_at) < at)
+        session.execute(update(Process).where(*lived).values(beat_at=at))
     row.beat_at = at
     session.add(row)
     session.flush()
     session.execute(delete(Process).where(col(Process.beat_at) < at - FORGET_AFTER))
 
 
-def living(session: Session) -> set[str]:
-    """Ids of the processes that live."""
-    return set(session.exec(select(Process.id).where(col(Process.beat_at) > now(session) - DEAD_AFTER)))
+def living(session: Session, asker: str = "") -> set[str]:
+    """Ids of the processes that live, as far as `asker` can tell: all that are known, where it is late itself."""
+    at, beats = now(session), dict(session.exec(select(Process.id, Process.beat_at)).all())
+    if asker in beats and at - beats[asker] > LATE:
+        return set(beats)
+    return {name for name, beat_at in beats.items() if beat_at > at - DEAD_AFTER}
 
 
 def leave(session: Session, process_id: str) -> None:

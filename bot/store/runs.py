@@ -109,10 +109,14 @@ def _due(session: Session, now: datetime) -> None:
     session.flush()
 
 
-def next_due(session: Session) -> datetime | None:
-    """When the earliest run that waits for a time may go on."""
+def next_due(session: Session, after: datetime) -> datetime | None:
+    """When the earliest run may go on that waits for a time behind `after`.
+
+    One whose time had come by then, and that was not claimed, waits for something that rings when it is over.
+    """
     states = [RunState.QUEUED, RunState.WAITING]
-    return session.exec(select(func.min(Run.not_before)).where(col(Run.state).in_(states))).one()
+    waiting = (col(Run.state).in_(states), col(Run.not_before) > after)
+    return session.exec(select(func.min(Run.not_before)).where(*waiting)).one()
 
 
 #: made once: putting a statement together costs more than running it, and these run at every step of every run

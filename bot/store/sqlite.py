@@ -54,6 +54,9 @@ class Sqlite:
             return None
         return Transient(f"the database refuses: {error.orig}")
 
+    def is_broken(self, connection: Connection) -> bool:
+        return False  # a statement that fails undoes itself alone
+
     def ends_all(self, error: BaseException) -> bool:
         return self.refusal(error) is not None
 

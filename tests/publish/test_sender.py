@@ -539,6 +539,35 @@ class FullDisk:
         return await self._store.write(work)
 
 
+@pytest.mark.parametrize("answered", [True, False])
+async def test_what_is_forgotten_while_it_is_sent_holds_nobody_up(world: World, answered: bool) -> None:
+    """`forget` may take a row away in between: there is nothing left to record."""
+
+    def forgotten(request: httpx.Request) -> httpx.Response | None:
+        DATABASES.change(world.path.parent, "delete from outbox")
+        return None if answered else world.server.lost(request)
+
+    world.server.faults.append(forgotten)
+    await world.say("run/1")
+    await asyncio.wait_for(world.sender().sweep(), 10)
+    await world.say("run/2", "next")
+    await asyncio.wait_for(world.sender().sweep(), 10)
+    assert world.server.texts()[-1].startswith("next")
+
+
+async def test_what_is_forgotten_before_it_is_looked_for_ends_no_sending(world: World) -> None:
+    """It was found as unsure, and waited for a place among the calls under way."""
+    world.server.faults.append(world.server.lost)
+    await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0)
+    world.clock.advance(5)
+    found = await world.store.read(lambda session: doubt.due_unsure(session, world.clock.now()))
+    assert len(found) == 1
+    DATABASES.change(world.path.parent, "delete from outbox")
+    assert await world.store.write(lambda session: doubt.begin(session, found[0].row.id, "me")) is None
+
+
 async def test_a_full_disk_doubles_nothing(world: World) -> None:
     """The outcome of the call is kept until it can be written; the call is not made again."""
     row_id = await world.say("run/1")

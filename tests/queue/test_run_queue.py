@@ -53,6 +53,22 @@ async def test_a_run_is_claimed_when_its_time_has_come(store: Store) -> None:
     assert datetime.now(UTC) >= due
 
 
+async def test_a_run_whose_time_has_come_behind_another_costs_nothing(store: Store) -> None:
+    """It waits for the bell that rings when the other one is over, and is not asked for again and again."""
+    queue = RunQueue(store, SystemClock())
+    first = await store.write(lambda s: rows.run(s, guid="a").id)
+    await store.write(lambda s: rows.run(s, guid="b"))
+    assert await queue.claim() == first
+    late = datetime.now(UTC) - timedelta(seconds=1)
+    await store.write(lambda s: s.execute(update(Run).where(Run.id != first).values(not_before=late)))  # type: ignore[arg-type]  # SQLModel types a column as its value
+    before = store.commits
+    claiming = asyncio.ensure_future(queue.claim())
+    await asyncio.sleep(0.5)
+    assert store.commits - before <= 1
+    await store.write(lambda s: runs.wait(s, s.get_one(Run, first), datetime.now(UTC), None))
+    assert await asyncio.wait_for(claiming, 5) != first
+
+
 async def test_runs_of_a_dead_process_are_taken_over(store: Store) -> None:
     """A new owner recovers them; its own stay."""
     dead = RunQueue(store, SystemClock())

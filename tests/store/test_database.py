@@ -19,6 +19,7 @@ from bot.model.ident import new_id
 from bot.store import Store, deliveries, open_store
 from bot.store.database import ring
 from bot.store.tables import Attempt, Delivery, Frame, Landmark
+from bot.store.tables.cluster import WRITERS
 from tests import rows
 from tests.rows import delivery, locked
 
@@ -153,7 +154,8 @@ async def test_statements_that_fail_undo_only_their_own_work(store: Store) -> No
     assert isinstance(heard[2], DBAPIError)
     assert heard[3:] == ["accepted", "duplicate"]
     assert store.commits - before == 2
-    assert await store.read(lambda s: list(s.exec(select(Landmark.name)))) == ["a"]
+    ours = select(Landmark.name).where(~col(Landmark.name).startswith(WRITERS))
+    assert await store.read(lambda s: list(s.exec(ours))) == ["a"]
     assert await count(store) == 1
 
 
@@ -202,3 +204,56 @@ async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> N
     }
     assert await count(store) == 0
     assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"
+
+
+async def test_a_closed_store_refuses_at_once(database: str) -> None:
+    """Whoever comes late does not wait for a writer that has gone."""
+    store = open_store(database)
+    assert await store.write(lambda _: 1) == 1
+    await store.close()
+    with pytest.raises(Transient, match="closed"):
+        await asyncio.wait_for(store.write(lambda _: 1), 5)
+    with pytest.raises(Transient, match="closed"):
+        await asyncio.wait_for(store.read(lambda _: 1), 5)
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_library_that_panics_ends_no_writer(store: Store, together: bool) -> None:
+    """Panics of libraries in Rust are no `Exception`: the work is undone and its caller told, as of any other."""
+
+    class Panic(BaseException):
+        pass
+
+    def panics(session: Session) -> None:
+        deliveries.take(session, delivery("lost"), NOW)
+        raise Panic("index out of bounds")
+
+    async with held(store):
+        works: list[Callable[[Session], object]] = [panics]
+        if together:
+            works.append(lambda s: deliveries.take(s, delivery("kept"), NOW))
+        going = [asyncio.ensure_future(store.write(work)) for work in works]
+        await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="Panic: index out of bounds"):
+        await asyncio.wait_for(going[0], 10)
+    assert [await asyncio.wait_for(one, 10) for one in going[1:]] == ["accepted"] * together
+    assert await asyncio.wait_for(store.write(lambda s: deliveries.take(s, delivery("next"), NOW)), 10) == "accepted"
+    assert await count(store) == 1 + together
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_a_work_that_goes_on_after_a_failed_statement_takes_no_other_along(store: Store) -> None:
+    """PostgreSQL refuses whatever follows: that is undone with this work, and told it alone."""
+
+    def goes_on(session: Session) -> str:
+        with suppress(DBAPIError):
+            session.execute(text("SELECT nothing FROM nowhere"))
+        return "done"
+
+    async with held(store):
+        works: list[Callable[[Session], object]] = [goes_on, lambda s: deliveries.take(s, delivery("a"), NOW)]
+        going = [asyncio.ensure_future(store.write(work)) for work in works]
+        await asyncio.sleep(0)
+    heard = await asyncio.gather(*going, return_exceptions=True)
+    assert isinstance(heard[0], RuntimeError)
+    assert heard[1] == "accepted"

@@ -87,3 +87,19 @@ async def test_who_goes_away_is_served_all_the_same(store: Store) -> None:
     gone.cancel()
     assert await inbox.take(delivery("next")) == "accepted"
     assert await store.read(count) == 2
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_nobody_waits_for_what_was_cancelled(store: Store, begun: bool) -> None:
+    """Before its first line or in the middle: whoever waits hears of it, and the next is kept."""
+    inbox = StoreInbox(store, SystemClock())
+    taking = asyncio.create_task(inbox.take(delivery("gone")))
+    await asyncio.sleep(0)
+    (keeping,) = (task for task in asyncio.all_tasks() if task.get_name() == "inbox")
+    if begun:
+        await asyncio.sleep(0)
+    keeping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(taking, 5)
+    assert await asyncio.wait_for(inbox.take(delivery("next")), 5) == "accepted"
+    assert await store.read(count) == 1 + begun

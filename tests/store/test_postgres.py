@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from sqlalchemy import text
@@ -111,6 +113,21 @@ async def test_whoever_did_not_listen_for_a_while_looks_at_everything(store: Sto
         await asyncio.wait_for(bell.wait(1), 5)
 
 
+async def test_bells_are_heard_whatever_number_the_connection_has(store: Store, database: str) -> None:
+    """Where a process has more than a thousand files and sockets open, its next connection has a number above 1023."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], 2048), limits[1]))
+    with ExitStack() as others:
+        others.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        for _ in range(1100):
+            others.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        async with opened(database) as other:
+            bell = other.bell("queue")
+            seen = bell.count
+            await store.write(lambda s: ring(s, "queue"))
+            await asyncio.wait_for(bell.wait(seen), 5)
+
+
 async def test_connections_that_were_cut_while_nobody_used_them_cost_nothing(store: Store) -> None:
     """A server that was started again: the next write and the next reads are done on new connections."""
     await asyncio.gather(*(guids(store) for _ in range(4)))
@@ -195,6 +212,15 @@ async def test_a_store_that_is_closed_waits_no_longer_to_know(database: str, wir
     await store.close()
     with pytest.raises(Unsure):
         await writing
+
+
+async def test_a_number_that_was_given_twice_is_no_proof(store: Store, database: str) -> None:
+    """A server that crashed at a COMMIT has lost the transaction, and gives its number to whoever writes next."""
+    await store.write(lambda s: deliveries.take(s, delivery("before"), NOW))
+    async with opened(database) as other:
+        number = await other.write(lambda s: s.connection().execute(text("SELECT pg_current_xact_id()::text")).scalar())
+        assert other._backend._settled(number)  # type: ignore[attr-defined]
+        assert not store._backend._settled(number)  # type: ignore[attr-defined]
 
 
 async def test_a_transaction_that_a_standby_never_had_is_lost(store: Store) -> None:

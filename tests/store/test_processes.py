@@ -7,8 +7,9 @@ from datetime import timedelta
 from sqlmodel import col, select, update
 
 from bot.store import Session, Store, duties, processes
-from bot.store.processes import DEAD_AFTER, FORGET_AFTER
-from bot.store.tables import Duty, Process
+from bot.store.processes import DEAD_AFTER, FORGET_AFTER, FORGET_WRITERS_AFTER
+from bot.store.tables import Duty, Landmark, Process
+from bot.store.tables.cluster import WRITERS
 
 
 def beat(session: Session, name: str = "a") -> None:
@@ -40,6 +41,20 @@ async def test_a_process_lives_as_long_as_it_beats(store: Store) -> None:
     assert await store.read(lambda s: s.get_one(Process, "a").started_at) == before
 
 
+async def test_who_was_silent_himself_takes_nobody_for_dead(store: Store) -> None:
+    """The database was away for all: whoever comes back first leaves the others the time to do so, too."""
+    for name in ("a", "b", "dead"):
+        await store.write(lambda s, name=name: beat(s, name))  # type: ignore[misc]  # mypy cannot infer the lambda's default
+    silence = DEAD_AFTER + timedelta(seconds=6)
+    for name, by in (("a", silence), ("b", silence + timedelta(seconds=2)), ("dead", silence + 2 * DEAD_AFTER)):
+        await store.write(lambda s, name=name, by=by: aged(s, name, by))  # type: ignore[misc]  # as above
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a", "b", "dead"}
+    await store.write(lambda s: beat(s, "a"))
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a", "b"}
+    await store.write(lambda s: aged(s, "b", DEAD_AFTER + timedelta(seconds=1)))
+    assert await store.read(lambda s: processes.living(s, "a")) == {"a"}
+
+
 async def test_a_short_silence_is_no_death(store: Store) -> None:
     """Nearly the whole time may pass."""
     await store.write(beat)
@@ -55,6 +70,21 @@ async def test_who_is_long_dead_is_forgotten(store: Store) -> None:
     await store.write(lambda s: aged(s, "b", DEAD_AFTER * 2))
     await store.write(lambda s: beat(s, "c"))
     assert await store.read(lambda s: sorted(s.exec(select(Process.id)))) == ["b", "c"]
+
+
+async def test_last_transactions_of_stores_that_are_gone_are_forgotten(store: Store) -> None:
+    """By whoever begins; no other landmark is."""
+
+    def work(session: Session) -> None:
+        for name, age in (("gone", FORGET_WRITERS_AFTER + timedelta(minutes=1)), ("here", timedelta(hours=1))):
+            session.add(Landmark(name=f"{WRITERS}{name}", at=processes.now(session) - age))
+        session.add(Landmark(name="deliveries", at=processes.now(session) - 2 * FORGET_WRITERS_AFTER))
+
+    await store.write(work)
+    await store.write(beat)
+    found = await store.read(lambda s: set(s.exec(select(Landmark.name))))
+    assert {f"{WRITERS}here", "deliveries"} <= found
+    assert f"{WRITERS}gone" not in found
 
 
 async def test_whoever_leaves_gives_back_its_duties_and_rings(store: Store) -> None:

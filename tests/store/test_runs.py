@@ -63,7 +63,8 @@ async def test_a_run_that_waits_for_a_time_keeps_its_place(store: Store) -> None
     later = NOW + timedelta(seconds=20)
     await store.write(lambda s: runs.release(s, s.get_one(Run, run_id), NOW, later))
     assert await claim(store) is None
-    assert await store.read(runs.next_due) == later
+    assert await store.read(lambda s: runs.next_due(s, NOW)) == later
+    assert await store.read(lambda s: runs.next_due(s, later)) is None
     assert await store.write(lambda s: runs.claim(s, "me", later)) == run_id
 
 

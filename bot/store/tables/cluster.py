@@ -51,6 +51,10 @@ class Allowance(SQLModel, table=True):
     seen_at: datetime = instant()
 
 
+#: landmarks whose name begins so are the last transactions of stores on PostgreSQL (`bot.store.postgres`)
+WRITERS = "writer "
+
+
 class Landmark(SQLModel, table=True):
     """How far something that goes on for ever has come: `deliveries` up to when GitHub's log was read, …"""
 
