@@ -77,10 +77,10 @@ def content_key(payload: Mapping[str, Any]) -> str:
 
     Made of the repository's id, the action, kind and id of the subject; nothing more where that is how a comment or a
     thread began. Else also of its `updated_at`, and a digest of text, label, assignee, changes and, of a pull request
-    that was pushed to, the commit. Pinning does not touch the comment's own `updated_at`, so the time of the pin and
-    the issue's `updated_at` count as well, else the second of two pins would be lost; so does a pull request's for a
-    review, which has no time of its own edits. Of a push: branch, commits and time. Without a repository or subject it
-    is a digest of the whole payload.
+    that was pushed to, the commit; and of the sender's id, as two people may tick one box within a second. Pinning does
+    not touch the comment's own `updated_at`, so the time of the pin and the issue's `updated_at` count as well, else the
+    second of two pins would be lost; so does a pull request's for a review, which has no time of its own edits. Of a
+    push: branch, commits and time. Without a repository or subject it is a digest of the whole payload.
     """
     about = subject(payload)
     repository = repository_id(payload)
@@ -93,12 +93,14 @@ def content_key(payload: Mapping[str, Any]) -> str:
     action = _text(payload.get("action"))
     if kind in _ONCE and action == _ONCE[kind]:
         return digest(repository, action, kind, found["id"])
+    sender = payload.get("sender")
     pin, issue = found.get("pin"), payload.get("pull_request" if kind == "pull_request_review" else "issue")
     return digest(
         repository,
         action,
         kind,
         found["id"],
+        _text(sender.get("id")) if isinstance(sender, dict) else None,
         # a check has no `updated_at`, and may end more than once; a review was submitted
         _text(found.get("updated_at") or found.get("completed_at") or found.get("submitted_at")),
         _text(issue.get("updated_at")) if isinstance(issue, dict) else None,

@@ -23,7 +23,7 @@ from tests.webhook.senders import SECRET, comment_payload, encoded, headers
 SERVER = f"""
 import asyncio, sys
 from fastapi import FastAPI
-from bot.app import StoreInbox
+from bot.store.inbox import StoreInbox
 from bot.model.clock import SystemClock
 from bot.store import open_store
 from bot.web.server import Server, configured

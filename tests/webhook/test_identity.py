@@ -76,6 +76,13 @@ def test_what_begins_once_is_one_request(event: str, kind: str, action: str) -> 
     assert len({content_key(told), *(content_key(told | other) for other in others)}) == 4
 
 
+def test_two_people_who_make_the_same_of_a_text_within_a_second() -> None:
+    """Two ticks are two answers, though the first was taken back between them."""
+    edited = comment_payload() | {"action": "edited", "changes": {"body": {"from": "before"}}}
+    another = edited | {"sender": edited["sender"] | {"id": 4711}}
+    assert content_key(another) != content_key(edited)
+
+
 def test_names_are_no_part_of_it() -> None:
     """A renamed repository or account is the same one."""
     changed = copy.deepcopy(comment_payload())
