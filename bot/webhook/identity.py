@@ -78,7 +78,7 @@ def content_key(payload: Mapping[str, Any]) -> str:
     Made of the repository's id, the action, kind and id of the subject; nothing more where that is how a comment or a
     thread began. Else also of its `updated_at`, and a digest of text, label, assignee, changes and, of a pull request
     that was pushed to, the commit; and of the sender's id, as two people may tick one box within a second. Pinning does
-    not touch the comment's own `updated_at`, so the time of the pin and the issue's `updated_at` count as well, else the
+    not touch the comment's own `updated_at`, so the time of the pin and the issue's `updated_at` count too, else the
     second of two pins would be lost; so does a pull request's for a review, which has no time of its own edits. Of a
     push: branch, commits and time. Without a repository or subject it is a digest of the whole payload.
     """
