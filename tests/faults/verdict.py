@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from sqlalchemy import create_engine
 from sqlmodel import Session, select
 
 from bot.demo.records import Comment, Issue, Reaction, Review
+from bot.dispatch.owed import SET_ASIDE
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, OutboxState, RunState
 from bot.store.tables import Attempt, Delivery, Dispatch, Frame, Gate, Outbox, Pin, Run, Thread
@@ -32,8 +34,9 @@ _DELETED = frozenset({"comment_deleted"})
 _TOLD = frozenset({"none of them can be assigned here", "head_moved"})
 
 
-#: how a run may end on a machine so slow that its minutes, or GitHub's patience, are over in our haste: people see it
-_SLOW = ("github_unavailable", "minutes are over")
+#: how a run may end all the same, as people see: on a machine so slow that its minutes, or GitHub's patience, are over
+#: in our haste; and where its repository got another name between a look at it and its clone, which follows no redirect
+_EXCUSED = ("github_unavailable", "minutes are over", "github_refused")
 
 
 @dataclass
@@ -242,12 +245,17 @@ class Judge:
     def _wish(self, wish: Wish) -> None:
         deliveries, dispatches = self._of(wish)
         name = f"{wish.kind} in #{wish.number} ({getattr(wish.subject, 'id', '')})"
+        if not dispatches and self._left_alone(wish):
+            self._verdict.ends["delivery set aside"] += 1
+            return
         if len(dispatches) != wish.dispatches:
             (self._lost if len(dispatches) < wish.dispatches else self._doubled)(
                 f"{name} made {len(dispatches)} dispatches, not {wish.dispatches}"
             )
         runs = [run for run in self._runs if run.dispatch_id in {one.id for one in dispatches}]
-        aside = [run for run in runs if run.state is RunState.SET_ASIDE or any(words in run.reason for words in _SLOW)]
+        aside = [
+            run for run in runs if run.state is RunState.SET_ASIDE or any(words in run.reason for words in _EXCUSED)
+        ]
         for run in runs:
             if str(run.state) not in wish.ends and run not in aside:
                 self._lost(f"{name}: {self._name(run)} ended as {run.state}: {run.reason}")
@@ -268,6 +276,17 @@ class Judge:
             found = [pin for pin in self._s.exec(select(Pin)) if pin.comment_id == getattr(wish.subject, "id", 0)]
             if len(found) != 1:
                 self._lost(f"{name}: pinned {len(found)} times")
+
+    def _left_alone(self, wish: Wish) -> bool:
+        """Whether what asked is set aside because three processes ended over it, and its thread says so."""
+        told = {said.slot.scope for said in self._said if said.slot is not None and SET_ASIDE in said.comment.body}
+        for one in self._deliveries.values():
+            if one.reason.startswith("set aside: ") and f"dispatch/{one.id}" in told:
+                body = json.loads(one.body)
+                asked = body.get("review") or body.get("comment") or body.get("issue") or {}
+                if asked.get("id") == getattr(wish.subject, "id", 0):
+                    return True
+        return False
 
     def _of(self, wish: Wish) -> tuple[list[Delivery], list[Dispatch]]:
         numbers = {thread.id: thread.number for thread in self._threads.values()}
