@@ -70,7 +70,8 @@ class Intake:
         self._noted_to = left.newest
         for delivery in left.aside:
             _log.error("delivery_set_aside", guid=delivery.guid, reason=_ENDED)
-            await self._patiently(partial(self._told, delivery, SET_ASIDE))
+            await self._patiently(partial(self._note, [delivery]))
+            await self._patiently(partial(self._told, delivery, SET_ASIDE, _ENDED))
         now = self._p.clock.now()
         found = await self._patiently(
             lambda: self._p.store.read(lambda session: suspects.due(session, left.suspects, now))

@@ -21,13 +21,15 @@ from bot.store.tables import Delivery
 
 #: ends of processes over one delivery, or over one post, after which it is set aside
 INTERRUPTIONS = 3
+#: as many after which not even its thread is told any more
+SILENT = INTERRUPTIONS + 2
 #: deliveries that are looked at one at a time from the first
 FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What the process before left: suspects, what is set aside by now, and the newest of all that it left, if any."""
+    """What the process before left: suspects, what is to be set aside, and the newest of all that it left, if any."""
 
     suspects: tuple[str, ...]
     aside: tuple[Delivery, ...]
@@ -35,22 +37,31 @@ class Left:
 
 
 def left(session: Session, reason: str) -> Left:
-    """Once before anything is looked at. What is set aside is settled with `reason`."""
+    """Once before anything is looked at.
+
+    What is to be set aside is open until its thread is told so, that no end of a process comes between; where telling
+    ends processes too, it is settled with `reason`.
+    """
     new = select(Delivery).where(Delivery.state == DeliveryState.NEW).order_by(col(Delivery.id))
     marked = session.exec(new.where(col(Delivery.looked_by).is_not(None))).all()
     if len(marked) == 1:
         marked[0].interruptions += 1
-    aside = tuple(one for one in marked if one.interruptions >= INTERRUPTIONS)
     for one in marked:
         one.looked_by = None
         session.add(one)
     session.flush()
-    for one in aside:
-        deliveries.settle(session, one.id, DeliveryState.FAILED, reason)
+    ended = session.exec(new.where(col(Delivery.interruptions) >= INTERRUPTIONS)).all()
+    for one in ended:
+        if one.interruptions >= SILENT:
+            deliveries.settle(session, one.id, DeliveryState.FAILED, reason)
+    aside = tuple(one for one in ended if one.interruptions < SILENT)
     ids = session.exec(
-        select(Delivery.id).where(Delivery.state == DeliveryState.NEW).order_by(col(Delivery.id)).limit(FEW + 1)
+        select(Delivery.id)
+        .where(Delivery.state == DeliveryState.NEW, col(Delivery.interruptions) < INTERRUPTIONS)
+        .order_by(col(Delivery.id))
+        .limit(FEW + 1)
     ).all()
-    known = [one.id for one in marked if one not in aside]
+    known = [one.id for one in marked if one not in ended]
     suspects = known or (list(ids) if len(ids) <= FEW else [])
     newest = session.exec(select(func.max(Delivery.id)).where(Delivery.state == DeliveryState.NEW)).one()
     return Left(tuple(suspects), aside, newest or "")
