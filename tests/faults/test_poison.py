@@ -88,7 +88,8 @@ async def scene(tmp_path: Path, poison: str) -> AsyncIterator[Scene]:
         ("perform poison", "@bot bad", "interrupted 3 times without progress", 3),
         # of the first end nobody knows over what it was
         ("hear hemlock", "@bot go hemlock", "left alone", 4),
-        ("send fine", "@bot go", "ended three times while it sent it", 3),
+        # nor where a reaction was under way beside it
+        ("send fine", "@bot go", "ended three times while it sent it", 4),
     ],
 )
 async def test_set_aside_after_three(tmp_path: Path, poison: str, request_: str, told: str, most: int) -> None:

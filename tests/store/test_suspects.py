@@ -1,4 +1,4 @@
-"""Deliveries over which processes end: set aside once their thread knows; where telling ends them too, without a word."""
+"""Deliveries over which processes end: set aside once their thread knows, without a word where telling ends them."""
 
 from __future__ import annotations
 
