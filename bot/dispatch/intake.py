@@ -15,6 +15,7 @@ from bot.dispatch import events
 from bot.dispatch.actions import Actions
 from bot.dispatch.authorise import patience, patient
 from bot.dispatch.hearing import Hearing
+from bot.dispatch.occasion import Postponed
 from bot.dispatch.owed import BROKEN, REFUSED, SET_ASIDE, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
@@ -68,15 +69,11 @@ class Intake:
         """What the process before left may have ended it: it is looked at first, and one at a time."""
         left = await self._patiently(lambda: self._p.store.write(lambda session: suspects.left(session, _ENDED)))
         self._noted_to = left.newest
-        for delivery in left.aside:
-            _log.error("delivery_set_aside", guid=delivery.guid, reason=_ENDED)
-            await self._patiently(partial(self._note, [delivery]))
-            await self._patiently(partial(self._told, delivery, SET_ASIDE, _ENDED))
         now = self._p.clock.now()
         found = await self._patiently(
             lambda: self._p.store.read(lambda session: suspects.due(session, left.suspects, now))
         )
-        for delivery in sorted(found, key=lambda one: (_place(one)[1], one.id)):
+        for delivery in [*left.aside, *sorted(found, key=lambda one: (_place(one)[1], one.id))]:
             await self._patiently(partial(self._note, [delivery]))
             await self._thread(_place(delivery)[0], [delivery])
 
@@ -158,6 +155,10 @@ class Intake:
         return max(0.05, (due - self._p.clock.now()).total_seconds())
 
     async def _one(self, delivery: Delivery) -> None:
+        if delivery.interruptions >= suspects.INTERRUPTIONS:
+            _log.error("delivery_set_aside", guid=delivery.guid, reason=_ENDED)
+            await self._told(delivery, SET_ASIDE, _ENDED, waits=True)
+            return
         try:
             await self._hearing.hear(delivery)
         except Lost:
@@ -187,9 +188,21 @@ class Intake:
         _log.error("delivery", guid=delivery.guid, state=str(DeliveryState.FAILED), reason=reason)
         await self._told(delivery, words, reason[:500])
 
-    async def _told(self, delivery: Delivery, words: str, reason: str | None = None) -> None:
-        """Say so, and settle it with `reason` where that has not been done."""
-        owed, subject = await self._owed.of(delivery), _subject(delivery)
+    async def _told(self, delivery: Delivery, words: str, reason: str | None = None, *, waits: bool = False) -> None:
+        """Say so, and settle it with `reason` where that has not been done.
+
+        With `waits` later, where GitHub does not tell now whom it may be said to.
+        """
+        owed, subject = None, _subject(delivery)
+        try:
+            owed = await self._owed.of(delivery)
+        except Postponed as later:
+            since, until, why = delivery.trying_since or self._p.clock.now(), later.until, later.reason
+            if waits and patient(since, self._p.clock.now()):
+                await self._p.store.write(
+                    lambda session: deliveries.postpone(session, delivery.id, until, since, why[:500])
+                )
+                return
 
         def work(session: Session) -> None:
             if reason is not None:

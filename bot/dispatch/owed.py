@@ -37,17 +37,24 @@ class Owed:
         self._looking = Looking(parts)
 
     async def of(self, delivery: Delivery) -> Occasion | None:
-        """The event of a failed delivery in which somebody asks who may; None where nobody is owed a word."""
+        """The event of a failed delivery in which somebody asks who may; None where nobody is owed a word.
+
+        Raises `Postponed` where GitHub does not tell now who may.
+        """
         try:
             occasion = await self._occasion(delivery)
             if occasion is None:
                 return None
             try:
                 wanted = await self._wanted(occasion)
+            except Postponed:
+                raise
             except BotError:
                 # what does not answer may be the configuration: the least that every repository asks for holds then
                 occasion = self._plain(occasion)
                 wanted = await self._wanted(occasion)
+        except Postponed:
+            raise
         except Exception as error:  # noqa: BLE001  # whatever broke the delivery may break this look at it
             _log.info("nobody_told", guid=delivery.guid, reason=str(error))
             return None
@@ -82,7 +89,4 @@ class Owed:
         return Occasion(parts, delivery, event, occasion.identity, occasion.client, configured=configured)
 
     async def _wanted(self, occasion: Occasion) -> bool:
-        try:
-            return bool((await self._looking.look(occasion)).asked) or await review_loop.owed(occasion)
-        except Postponed:
-            return False
+        return bool((await self._looking.look(occasion)).asked) or await review_loop.owed(occasion)
