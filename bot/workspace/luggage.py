@@ -14,7 +14,7 @@ import stat
 import tarfile
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bot.workspace.files import Unreadable, make_folder, make_link, write_file
 
@@ -84,6 +84,8 @@ def unpack(root: Path, data: bytes) -> None:
 
 def _entries(root: Path, tracked: Collection[str]) -> Iterator[tuple[str, os.stat_result]]:
     """Path and facts of everything that is not tracked, folders before what is in them, sorted."""
+    # a folder of the commit's files comes with them
+    theirs = {parent.as_posix() for path in tracked for parent in PurePosixPath(path).parents}
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -103,6 +105,8 @@ def _entries(root: Path, tracked: Collection[str]) -> Iterator[tuple[str, os.sta
                 continue
             if stat.S_ISDIR(info.st_mode):
                 inner.append(path)
+                if path in theirs:
+                    continue
             if stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode) or stat.S_ISREG(info.st_mode):
                 yield path, info
         folders += reversed(inner)

@@ -41,6 +41,19 @@ HEARD = {
     ("paused", "…"): "stories/test_commands::test_stop_ends_everything_and_keeps_the_thread_quiet_until_resume",
     # of a day's limit, whose key is the code
     ("…", "…"): "stories/test_limits::test_a_limit_of_a_day",
+    ("retry_refused", "what … came to before `…` is kept no longer"): (
+        "stories/test_purge::test_what_a_run_made_of_a_deleted_comment_goes_with_it"
+    ),
+    ("retry_refused", "what was asked for in … is kept no longer"): (
+        "stories/test_purge::test_after_its_time_a_run_says_that_it_is_gone"
+    ),
+    (
+        "why_none",
+        "What … saw is kept no longer.",
+    ): "stories/test_purge::test_what_a_run_made_of_a_deleted_comment_goes_with_it",
+    ("why_none", "What the runs of this thread saw is kept no longer."): (
+        "stories/test_purge::test_after_its_time_a_run_says_that_it_is_gone"
+    ),
     ("answers", "…"): "dispatch/test_answers::test_a_person_gets_sixty_and_can_always_stop",
     ("gate_doubt", "that ends with a question mark, so … still waits"): "stories/test_gates::test_what_does_not_answer",
     ("gate_moved", "`…` asks something else now"): "web/test_gates::test_about_what_was_read",
