@@ -22,7 +22,7 @@ from bot.store.tables import Delivery
 #: ends of processes over one delivery, or over one post, after which it is set aside
 INTERRUPTIONS = 3
 #: as many after which not even its thread is told any more
-SILENT = INTERRUPTIONS + 2
+SILENT = INTERRUPTIONS + 7
 #: deliveries that are looked at one at a time from the first
 FEW = 64
 

@@ -49,6 +49,7 @@ _OPEN = """\
 SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
      + (SELECT count(*) FROM run WHERE state IN ('queued', 'running', 'waiting'))
      + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
+     + (SELECT count(*) FROM run WHERE ended_at IS NOT NULL AND status_at < '9000-01-01')
 """
 
 

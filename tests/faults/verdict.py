@@ -245,7 +245,7 @@ class Judge:
     def _wish(self, wish: Wish) -> None:
         deliveries, dispatches = self._of(wish)
         name = f"{wish.kind} in #{wish.number} ({getattr(wish.subject, 'id', '')})"
-        if not dispatches and self._left_alone(wish):
+        if len(dispatches) < wish.dispatches + wish.answers and self._left_alone(wish):
             self._verdict.ends["delivery set aside"] += 1
             return
         if len(dispatches) != wish.dispatches:
@@ -278,13 +278,17 @@ class Judge:
                 self._lost(f"{name}: pinned {len(found)} times")
 
     def _left_alone(self, wish: Wish) -> bool:
-        """Whether what asked is set aside because three processes ended over it, and its thread says so."""
+        """Whether what asked is set aside because three processes ended over it, and its thread says so.
+
+        A remark belongs to its review, which may have been answered before.
+        """
         told = {said.slot.scope for said in self._said if said.slot is not None and SET_ASIDE in said.comment.body}
+        asked = {getattr(wish.subject, "id", 0)}
         for one in self._deliveries.values():
-            if one.reason.startswith("set aside: ") and f"dispatch/{one.id}" in told:
-                body = json.loads(one.body)
-                asked = body.get("review") or body.get("comment") or body.get("issue") or {}
-                if asked.get("id") == getattr(wish.subject, "id", 0):
+            if one.reason.startswith("set aside: ") and (body := json.loads(one.body or b"{}")):
+                about = body.get("review") or body.get("comment") or body.get("issue") or {}
+                remark = isinstance(wish.subject, Review) and about.get("pull_request_review_id") in asked
+                if remark or (about.get("id") in asked and f"dispatch/{one.id}" in told):
                     return True
         return False
 

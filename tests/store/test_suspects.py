@@ -35,7 +35,7 @@ async def test_what_is_to_be_set_aside_is_open_until_it_is_told(store: Store) ->
 
 
 async def test_where_telling_ends_processes_too_it_is_settled_without_a_word(store: Store) -> None:
-    """After two more."""
+    """After some more."""
     await store.write(lambda session: deliveries.take(session, delivery("a"), NOW))
     for _ in range(suspects.SILENT):
         found = await left(store)
