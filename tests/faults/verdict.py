@@ -280,7 +280,7 @@ class Judge:
     def _left_alone(self, wish: Wish) -> bool:
         """Whether what asked is set aside because three processes ended over it, and its thread says so.
 
-        A remark belongs to its review, which may have been answered before.
+        A remark belongs to its review, which may have been answered before; of a label nobody waits for an answer.
         """
         told = {said.slot.scope for said in self._said if said.slot is not None and SET_ASIDE in said.comment.body}
         asked = {getattr(wish.subject, "id", 0)}
@@ -288,7 +288,8 @@ class Judge:
             if one.reason.startswith("set aside: ") and (body := json.loads(one.body or b"{}")):
                 about = body.get("review") or body.get("comment") or body.get("issue") or {}
                 remark = isinstance(wish.subject, Review) and about.get("pull_request_review_id") in asked
-                if remark or (about.get("id") in asked and f"dispatch/{one.id}" in told):
+                label = wish.subject is None and body.get("action") == "labeled" and about.get("number") == wish.number
+                if remark or label or (about.get("id") in asked and f"dispatch/{one.id}" in told):
                     return True
         return False
 

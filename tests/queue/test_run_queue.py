@@ -38,7 +38,7 @@ async def test_many_workers_get_each_run_once(store: Store) -> None:
     queue = RunQueue(store, SystemClock())
     claims = [asyncio.ensure_future(queue.claim()) for _ in range(20)]
     made = [await store.write(lambda s, n=n: rows.run(s, n, guid=f"g{n}").id) for n in range(1, 21)]  # type: ignore[misc]  # mypy cannot infer the lambda's default
-    got = await asyncio.wait_for(asyncio.gather(*claims), 10)
+    got = await asyncio.wait_for(asyncio.gather(*claims), 60)
     assert sorted(got) == sorted(made)
 
 
