@@ -64,7 +64,7 @@ class _Reader:
         self._passing_on = {"commit": 0} | {
             node.name: place
             for node in ast.walk(tree)
-            if isinstance(node, ast.AsyncFunctionDef)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             for place, given in enumerate([each for each in node.args.args if each.arg != "self"])
             if given.arg == "work" and given.annotation and ast.unparse(given.annotation).startswith("Callable")
         }
