@@ -10,15 +10,16 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import bindparam
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+from sqlmodel import Session, col, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from bot.model.state import DeliveryState, OutboxState, RunState
+from bot.model.state import DeliveryState, OutboxState
 from bot.store import posts
 from bot.store.columns import UtcDateTime
+from bot.store.due import LONGEST, due
 from bot.store.processes import DEAD_AFTER
-from bot.store.tables import Allowance, Attempt, Delivery, Dispatch, Duty, Gate, Outbox, Process, Run
+from bot.store.run_turn import has_turn, turn_since
+from bot.store.tables import Allowance, Delivery, Dispatch, Duty, Outbox, Process, Run
 
 #: runs whose turn it is that are looked at for the oldest: one that goes on is known by when it came back
 _LOOKED_AT = 20
@@ -110,69 +111,33 @@ def oldest_delivery(session: Session, now: datetime) -> tuple[str, datetime] | N
     new = Delivery.state == DeliveryState.NEW
     fresh = session.exec(select(func.min(Delivery.id)).where(new, col(Delivery.not_before).is_(None))).one()
     found = [(fresh, session.exec(select(Delivery.received_at).where(Delivery.id == fresh)).one())] if fresh else []
-    due = session.exec(
+    put_off = session.exec(
         select(Delivery.id, Delivery.not_before)
         .where(new, col(Delivery.not_before) <= now)
         .order_by(col(Delivery.not_before))
         .limit(1)
     ).first()
-    if due is not None and due[1] is not None:
-        found.append((due[0], due[1]))
+    if put_off is not None and put_off[1] is not None:
+        found.append((put_off[0], put_off[1]))
     return min(found, key=lambda one: one[1], default=None)
 
 
 def oldest_run(session: Session, now: datetime) -> tuple[str, datetime] | None:
     """The run whose turn it has been for the longest time (see `runs.claim`), and since when."""
-    due = session.exec(_next(), params={"now": now}).all()
-    return min(((run.id, _turn_since(session, run)) for run in due), key=lambda one: one[1], default=None)
+    found = session.exec(_next(), params={"now": now, "longest": now + LONGEST}).all()
+    return min(((run.id, turn_since(session, run)) for run in found), key=lambda one: one[1], default=None)
 
 
 @cache
 def _next() -> SelectOfScalar[Run]:
     """Runs whose turn it is at `now`. Made once: building it takes longer than asking it."""
-    other = aliased(Run)
-    before = or_(
-        col(other.front) > col(Run.front),
-        and_(
-            col(other.front) == col(Run.front),
-            or_(
-                col(other.sequence) < col(Run.sequence),
-                and_(col(other.sequence) == col(Run.sequence), col(other.number) < col(Run.number)),
-            ),
-        ),
-    )
-    holds = and_(
-        col(other.thread_id) == col(Run.thread_id),
-        or_(col(other.state) == RunState.RUNNING, and_(col(other.state) == RunState.QUEUED, before)),
-    )
-    now = bindparam("now", type_=UtcDateTime())
+    now, longest = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
     return (
         select(Run)
-        .where(
-            Run.state == RunState.QUEUED,
-            or_(col(Run.not_before).is_(None), col(Run.not_before) <= now),
-            not_(exists(select(other.id).where(holds))),
-        )
+        .where(has_turn(), due(col(Run.not_before), now, longest))
         .order_by(col(Run.queued_at), col(Run.id))
         .limit(_LOOKED_AT)
     )
-
-
-def _turn_since(session: Session, run: Run) -> datetime:
-    """When its turn came: it was queued, was put off until then, came back, or the run before it ended."""
-    before = select(Run.ended_at).where(Run.thread_id == run.thread_id, col(Run.ended_at).is_not(None))
-    times = [run.queued_at, run.not_before, *session.exec(before.order_by(col(Run.number).desc()).limit(_LOOKED_AT))]
-    if run.front:
-        ended = select(func.max(Attempt.ended_at)).where(Attempt.run_id == run.id)
-        times += [session.exec(ended).one(), *_answered(session, run.id)]
-    known: list[datetime] = [time for time in times if time is not None]
-    return max(known)
-
-
-def _answered(session: Session, run_id: str) -> list[datetime]:
-    answers = session.exec(select(Gate.answer).where(Gate.run_id == run_id, col(Gate.answer).is_not(None)))
-    texts = [(answer or {}).get("at") for answer in answers]
-    return [datetime.fromisoformat(text) for text in texts if isinstance(text, str)]
 
 
 def _delivery_age(session: Session, now: datetime) -> float:

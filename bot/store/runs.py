@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, update
 from sqlalchemy import select as sa_select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, SQLModel, and_, col, exists, func, not_, or_, select
+from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
 
 from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
 from bot.store.database import ring
 from bot.store.due import due
+from bot.store.run_turn import has_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 R = TypeVar("R", bound=SQLModel)
@@ -50,40 +50,10 @@ class RunRows:
 
 
 def claim(session: Session, owner: str, now: datetime) -> str | None:
-    """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives.
-
-    A thread's runs go one at a time: first those that go on (`front`), then by dispatch sequence.
-    """
-    other = aliased(Run)
-    holds = and_(
-        col(other.thread_id) == col(Run.thread_id),
-        or_(
-            col(other.state) == RunState.RUNNING,
-            and_(
-                col(other.state) == RunState.QUEUED,
-                or_(
-                    col(other.front) > col(Run.front),
-                    and_(
-                        col(other.front) == col(Run.front),
-                        or_(
-                            col(other.sequence) < col(Run.sequence),
-                            and_(col(other.sequence) == col(Run.sequence), col(other.number) < col(Run.number)),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-    )
+    """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives."""
     _due(session, now)
     run = session.exec(
-        select(Run)
-        .where(
-            Run.state == RunState.QUEUED,
-            due(col(Run.not_before), now),
-            not_(exists(select(other.id).where(holds))),
-        )
-        .order_by(col(Run.queued_at), col(Run.id))
-        .limit(1)
+        select(Run).where(has_turn(), due(col(Run.not_before), now)).order_by(col(Run.queued_at), col(Run.id)).limit(1)
     ).first()
     if run is None:
         return None

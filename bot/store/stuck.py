@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 
 from bot.model.state import DeliveryState, GateState, OutboxState, RunState
-from bot.store.tables import Attempt, Creation, Delivery, Gate, Landmark, Meter, Outbox, Process, Run, Thread
+from bot.store.run_turn import has_turn, turn_since
+from bot.store.tables import Creation, Delivery, Gate, Landmark, Meter, Outbox, Process, Run, Thread
 
 #: a delivery that nobody looked at, a run whose turn it is
 LATE = timedelta(minutes=5)
@@ -101,48 +101,15 @@ def _deliveries(session: Session, now: datetime) -> Stuck | None:
 
 
 def _queued(session: Session, now: datetime, places: int | None) -> Stuck | None:
-    """Runs whose turn it is; see `runs.claim`."""
+    """Runs whose turn it is."""
     if places is not None:
         running = session.exec(select(func.count(col(Run.id))).where(Run.state == RunState.RUNNING)).one()
         if running >= places:
             return None
-    other = aliased(Run)
-    ahead = or_(
-        col(other.front) > col(Run.front),
-        and_(
-            col(other.front) == col(Run.front),
-            or_(
-                col(other.sequence) < col(Run.sequence),
-                and_(col(other.sequence) == col(Run.sequence), col(other.number) < col(Run.number)),
-            ),
-        ),
-    )
-    holds = and_(
-        col(other.thread_id) == col(Run.thread_id),
-        or_(col(other.state) == RunState.RUNNING, and_(col(other.state) == RunState.QUEUED, ahead)),
-    )
     before = now - LATE
-    due = func.coalesce(col(Run.not_before), col(Run.queued_at))
-    rows = session.exec(
-        select(Run.id, due, Run.front).where(
-            Run.state == RunState.QUEUED, due < before, not_(exists(select(other.id).where(holds)))
-        )
-    ).all()
-    late = [(run_id, _went_on(session, run_id, since) if front else since) for run_id, since, front in rows]
-    return _of([(run_id, since) for run_id, since in late if since < before])
-
-
-def _went_on(session: Session, run_id: str, since: datetime) -> datetime:
-    """Since when a run that goes on is in the queue: the last that happened in it or to it."""
-    times = [since]
-    for attempt in session.exec(select(Attempt).where(Attempt.run_id == run_id)):
-        times += [attempt.started_at, *filter(None, [attempt.ended_at])]
-    for gate in session.exec(select(Gate).where(Gate.run_id == run_id)):
-        at = (gate.answer or {}).get("at")
-        times += [datetime.fromisoformat(at)] if isinstance(at, str) else []
-        times += [gate.deadline] if gate.deadline is not None and gate.state is not GateState.OPEN else []
-    said = session.exec(select(func.max(Outbox.posted_at)).where(Outbox.run_id == run_id)).one()
-    return max(time for time in [*times, said] if time is not None)
+    since = func.coalesce(col(Run.not_before), col(Run.queued_at))
+    late = session.exec(select(Run).where(has_turn(), since < before)).all()
+    return _of([(run.id, at) for run in late if (at := turn_since(session, run)) < before])
 
 
 def _running(session: Session, now: datetime) -> Stuck | None:
