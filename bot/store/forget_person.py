@@ -18,7 +18,8 @@ from sqlmodel.sql.expression import SelectOfScalar
 from bot.model.state import DeliveryState, DispatchState
 from bot.store import purging
 from bot.store.forgetting import FORGOTTEN, Forgotten
-from bot.store.kept import LOGINS, Goes, table
+from bot.store.kept import LOGINS, table
+from bot.store.kind import Goes
 from bot.store.purging import OPEN, said_and_done
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged
 from bot.store.sweep import purging as takes

@@ -12,7 +12,7 @@ from bot.model.codec import repository_to_json
 from bot.model.state import OutboxState, RunState
 from bot.model.thread import Repository
 from bot.store import deliveries, dispatches, outbox, purging, schedules, sweep, threads
-from bot.store.kept import Goes
+from bot.store.kind import Goes
 from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Thread
 
 _OPEN = [state for state in RunState if not state.ended]

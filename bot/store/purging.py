@@ -17,7 +17,7 @@ from sqlmodel import Session, and_, col, not_, or_, select
 from bot.model.state import DeliveryState, DispatchState, RunState
 from bot.store import posts, threads
 from bot.store.database import ring
-from bot.store.kept import Goes
+from bot.store.kind import Goes
 from bot.store.outbox import LASTING
 from bot.store.sweep import Sweep, listed, purge, purging
 from bot.store.tables import Attempt, Blob, CommentVersion, Delivery, Dispatch, Landmark, Outbox, Run, Steer, Thread

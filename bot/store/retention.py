@@ -14,7 +14,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, not_, or_, select
 
 from bot.model.state import DeliveryState, DispatchState
-from bot.store.kept import Goes, table
+from bot.store.kept import table
+from bot.store.kind import Goes
 from bot.store.purging import OPEN, said_and_done
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged, purge, purging
 from bot.store.tables import (

@@ -16,7 +16,8 @@ from sqlmodel import Session, select
 
 from bot.model.clock import Clock, monotonic
 from bot.store.database import Store
-from bot.store.kept import KEPT, Goes, going, table, whole
+from bot.store.kept import KEPT, going, table, whole
+from bot.store.kind import Goes
 
 #: rows that one read goes through
 PAGE = 2_000

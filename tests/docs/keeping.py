@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.store.kept import KEPT, Goes, What, whole
+from bot.store.kept import KEPT, whole
+from bot.store.kind import Goes, What
 
 
 def kept() -> str:

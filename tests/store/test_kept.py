@@ -6,7 +6,8 @@ from sqlalchemy import JSON
 from sqlmodel import SQLModel
 
 import bot.store.tables  # noqa: F401  # registers every table
-from bot.store.kept import KEPT, LOGINS, Goes, What, code, digests, going, table, whole
+from bot.store.kept import KEPT, LOGINS, digests, going, table, whole
+from bot.store.kind import Goes, What, code
 
 
 def test_every_column_of_every_table_is_known() -> None:

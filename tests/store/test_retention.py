@@ -15,7 +15,8 @@ from bot.model.ident import new_id
 from bot.model.slot import Slot
 from bot.model.state import DeliveryState, OutboxState, RunState
 from bot.store import Store, deliveries, purging, snapshots, threads
-from bot.store.kept import KEPT, Goes
+from bot.store.kept import KEPT
+from bot.store.kind import Goes
 from bot.store.sweep import Sweeper
 from bot.store.tables import (
     Attempt,
