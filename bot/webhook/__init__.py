@@ -3,6 +3,6 @@
 from bot.webhook.entry import admit
 from bot.webhook.identity import content_key
 from bot.webhook.inbox import Inbox
-from bot.webhook.router import Front, door, route, router
+from bot.webhook.router import Front, door, route
 
-__all__ = ["Front", "Inbox", "admit", "content_key", "door", "route", "router"]
+__all__ = ["Front", "Inbox", "admit", "content_key", "door", "route"]

@@ -30,24 +30,6 @@ RETRY_AFTER = 30
 _ONCE = (b"x-github-delivery", b"x-github-event")
 
 
-def router(
-    inbox: Inbox,
-    *,
-    secrets: Sequence[bytes],
-    app_id: int,
-    handled: Mapping[str, Collection[str]] = HANDLED,
-    limit: int = stream.LIMIT,
-    timeout: float = stream.TIMEOUT,
-) -> APIRouter:
-    """The route `POST /webhook` for one GitHub App.
-
-    `secrets` are all that are valid at the moment (several while one rotates); `handled` are the events, and their
-    actions, that are kept; `limit` is in bytes, `timeout` in seconds. Raises `OperatorError` where a secret is missing
-    or empty.
-    """
-    return route(door(inbox, secrets=secrets, app_id=app_id, handled=handled, limit=limit, timeout=timeout))
-
-
 def door(
     inbox: Inbox,
     *,
@@ -57,7 +39,12 @@ def door(
     limit: int = stream.LIMIT,
     timeout: float = stream.TIMEOUT,
 ) -> Door:
-    """What answers `POST /webhook`; see `router`."""
+    """What answers `POST /webhook` for one GitHub App.
+
+    `secrets` are all that are valid at the moment (several while one rotates); `handled` are the events, and their
+    actions, that are kept; `limit` is in bytes, `timeout` in seconds. Raises `OperatorError` where a secret is missing
+    or empty.
+    """
     return Door(inbox, usable(secrets), app_id, handled, limit, timeout)
 
 

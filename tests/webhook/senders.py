@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 
 from bot.model.delivery import NewDelivery
-from bot.webhook import router
+from bot.webhook import door, route
 from bot.webhook.signature import sign
 
 SECRET = b"a secret of the tests"
@@ -43,7 +43,7 @@ class MemoryInbox:
 def client(inbox: MemoryInbox, *, limit: int = 1 << 20, timeout: float = 30) -> httpx.AsyncClient:
     """An HTTP client in front of nothing but the webhook route."""
     app = FastAPI()
-    app.include_router(router(inbox, secrets=[SECRET, b"the next one"], app_id=APP, limit=limit, timeout=timeout))
+    app.include_router(route(door(inbox, secrets=[SECRET, b"the next one"], app_id=APP, limit=limit, timeout=timeout)))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot.example")
 
 

@@ -27,13 +27,13 @@ from bot.store.inbox import StoreInbox
 from bot.model.clock import SystemClock
 from bot.store import open_store
 from bot.web.server import Server, configured
-from bot.webhook import router
+from bot.webhook import door, route
 
 async def main():
     store = open_store(f"sqlite:///{{sys.argv[1]}}")
     app = FastAPI()
     inbox, patience = StoreInbox(store, SystemClock()), float(sys.argv[2])
-    app.include_router(router(inbox, secrets=[{SECRET!r}], app_id=1, timeout=patience))
+    app.include_router(route(door(inbox, secrets=[{SECRET!r}], app_id=1, timeout=patience)))
     config = configured(app, "127.0.0.1", 0)
     await Server(config, lambda port: print(port, flush=True), patience=patience, most=64).serve()
 

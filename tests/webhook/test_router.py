@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from bot.errors import OperatorError, Transient
 from bot.model.event import HANDLED
-from bot.webhook import router
+from bot.webhook import door, route
 from bot.webhook.signature import sign
 from tests.webhook.senders import (
     APP,
@@ -105,7 +105,7 @@ def test_no_secret_no_route() -> None:
     """A missing or empty secret is found when the instance is put together, not when somebody forges a request."""
     for secrets in ([], [b""], [SECRET, b""]):
         with pytest.raises(OperatorError):
-            router(MemoryInbox(), secrets=secrets, app_id=APP)
+            route(door(MemoryInbox(), secrets=secrets, app_id=APP))
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -315,7 +315,7 @@ async def test_every_example_payload_is_answered() -> None:
 def test_the_route_is_in_openapi() -> None:
     """`/docs` shows what may be sent and what may come back."""
     app = FastAPI()
-    app.include_router(router(MemoryInbox(), secrets=[SECRET], app_id=APP))
+    app.include_router(route(door(MemoryInbox(), secrets=[SECRET], app_id=APP)))
     post = app.openapi()["paths"]["/webhook"]["post"]
     assert set(post["responses"]) == {"202", "400", "401", "408", "413", "503"}
     assert set(post["requestBody"]["content"]) == {"application/json", "application/x-www-form-urlencoded"}
@@ -334,7 +334,7 @@ async def test_what_no_secret_can_have_signed_is_not_read(signature: bytes | Non
 
     given = [(b"x-hub-signature-256", signature)] if signature else []
     app = FastAPI()
-    app.include_router(router(MemoryInbox(), secrets=[SECRET], app_id=APP))
+    app.include_router(route(door(MemoryInbox(), secrets=[SECRET], app_id=APP)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot.example") as http:
         answer = await http.post("/webhook", content=body(), headers=given)
     assert (answer.status_code, taken) == (401, 0)
@@ -343,7 +343,7 @@ async def test_what_no_secret_can_have_signed_is_not_read(signature: bytes | Non
 async def test_large_bodies_held_open_do_not_fill_the_memory() -> None:
     """Three of 20 MiB are held; a fourth is 503 with `Retry-After`; a small delivery passes, and later a large one."""
     app, end, full = FastAPI(), asyncio.Event(), asyncio.Semaphore(0)
-    app.include_router(router(MemoryInbox(), secrets=[SECRET], app_id=APP))
+    app.include_router(route(door(MemoryInbox(), secrets=[SECRET], app_id=APP)))
     unsigned = {"x-hub-signature-256": "sha256=" + "0" * 64}
 
     async def held() -> AsyncIterator[bytes]:

@@ -18,14 +18,14 @@ from tests.webhook.senders import SECRET, comment_payload, encoded, headers
 SERVER = f"""
 import sys, uvicorn
 from fastapi import FastAPI
-from bot.webhook import router
+from bot.webhook import door, route
 
 class Inbox:
     async def take(self, delivery):
         return "accepted"
 
 app = FastAPI()
-app.include_router(router(Inbox(), secrets=[{SECRET!r}], app_id=1))
+app.include_router(route(door(Inbox(), secrets=[{SECRET!r}], app_id=1)))
 uvicorn.run(app, port=0, access_log=False, http="httptools")
 """
 MIB = 1 << 20
