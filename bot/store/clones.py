@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlmodel import Session, col, delete, exists, select
 
 from bot.store import snapshots
-from bot.store.deliveries import insert_or_ignore
+from bot.store.insert import insert_or_ignore
 from bot.store.tables import Blob, Clone
 
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
-from sqlalchemy import ColumnElement, Insert, String, cast, func, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, String, cast, func, update
 from sqlalchemy.sql.dml import ReturningInsert
-from sqlmodel import Session, SQLModel, and_, col, or_, select
+from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
 from bot.store.database import ring
 from bot.store.due import due as due_at
+from bot.store.insert import inserting
 from bot.store.tables import Delivery, Dispatch
 
 Taken = Literal["accepted", "duplicate"]
 
 #: by the database's name
 _TAKE: Mapping[str, ReturningInsert[tuple[str]]] = {
-    name: insert(Delivery.__table__).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
-    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+    name: inserting(name, Delivery).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
+    for name in ("sqlite", "postgresql")
 }
 #: the webhook event whose bodies hold the text of a comment, by what sort of comment it is
 _TOLD_BY = {
@@ -33,21 +32,6 @@ _TOLD_BY = {
     "review": "pull_request_review",
     "review_comment": "pull_request_review_comment",
 }
-
-
-def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
-    """Insert a row unless any unique key of it is taken; True if it was inserted."""
-    statement = _insert(session.get_bind().dialect.name, table)
-    # psycopg knows the count only until the cursor is closed
-    done = session.connection().execute(statement, values, execution_options={"preserve_rowcount": True})
-    return done.rowcount == 1
-
-
-@cache
-def _insert(backend: str, table: type[SQLModel]) -> Insert:
-    """Made once a table: to put a statement together costs more than to run it."""
-    build = postgresql.insert if backend == "postgresql" else sqlite.insert
-    return build(table.__table__).on_conflict_do_nothing()  # type: ignore[attr-defined]  # SQLModel types no table
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Taken:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import update
+from sqlalchemy import select as rows_of
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import new_id
-from bot.store.deliveries import insert_or_ignore
+from bot.store.insert import insert_or_ignore, inserting
 from bot.store.tables import Blob, Landmark, Snapshot
 
 BLOB_MAX = 64 * 1024 * 1024
@@ -49,17 +51,28 @@ def put_blob(session: Session, data: bytes, now: datetime) -> str:
     """Keep bytes and return their digest (SHA-256, hex). Raises ValueError above 64 MiB."""
     if len(data) > BLOB_MAX:
         raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
-    digest, round_ = digest_of(data), newest_round(session)
-    if not insert_or_ignore(session, Blob, {"digest": digest, "data": data, "created_at": now, "round": round_}):
-        # whoever deletes what is unused must not take it for that
-        session.execute(update(Blob).where(col(Blob.digest) == digest, col(Blob.round) < round_).values(round=round_))
+    digest, connection = digest_of(data), session.connection()
+    values = {"digest": digest, "data": data, "created_at": now, "round": newest_round(session)}
+    connection.execute(_keeping(connection.dialect.name), values)
     return digest
+
+
+@cache
+def _keeping(backend: str) -> postgresql.Insert | sqlite.Insert:
+    """Of bytes that are there already only the round is noted: whoever deletes what is unused must not take them."""
+    insert = inserting(backend, Blob)
+    newer = insert.excluded.round
+    return insert.on_conflict_do_update(index_elements=["digest"], set_={"round": newer}, where=col(Blob.round) < newer)
+
+
+#: asked at every outcome of every step: made once, and of the connection, so that nothing is flushed for it
+_ROUND = rows_of(col(Landmark.detail)).where(col(Landmark.name) == ROUND)
 
 
 def newest_round(session: Session) -> int:
     """The number of the newest look for unused bytes."""
-    landmark = session.get(Landmark, ROUND)
-    return int(landmark.detail["round"]) if landmark is not None else 0
+    detail = session.connection().execute(_ROUND).scalar()
+    return int(detail["round"]) if detail is not None else 0
 
 
 def small_blobs(session: Session, digests: Collection[str], limit: int) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
 from bot.model.thread import Comment, Issue, Repository
-from bot.store.deliveries import insert_or_ignore
+from bot.store.insert import insert_or_ignore
 from bot.store.tables import CommentVersion, Pin, Thread
 
 Kind = Literal["comment", "review", "review_comment"]

@@ -1,0 +1,32 @@
+"""Rows that may be there already: inserted unless a unique key of theirs is taken, on either database."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Insert
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel
+
+
+def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
+    """Insert a row unless any unique key of it is taken; True if it was inserted."""
+    connection = session.connection()
+    # psycopg knows the count only until the cursor is closed
+    done = connection.execute(
+        _ignoring(connection.dialect.name, table), values, execution_options={"preserve_rowcount": True}
+    )
+    return done.rowcount == 1
+
+
+@cache
+def _ignoring(backend: str, table: type[SQLModel]) -> Insert:
+    """Made once a table: to put a statement together costs more than to run it."""
+    return inserting(backend, table).on_conflict_do_nothing()
+
+
+def inserting(backend: str, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:
+    """An insert into `table` that can say what is done where a key is taken; `backend` is the dialect's name."""
+    build = postgresql.insert if backend == "postgresql" else sqlite.insert
+    return build(table.__table__)  # type: ignore[attr-defined]  # SQLModel types no table
