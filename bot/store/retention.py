@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, String, cast, delete, func
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, not_, or_, select
 
-from bot.model.state import DeliveryState, DispatchState
+from bot.model.state import DeliveryState
 from bot.store.kept import table
 from bot.store.kind import Goes
-from bot.store.purging import OPEN, said_and_done
+from bot.store.purging import OPEN, request_ended, said_and_done
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged, purge, purging
 from bot.store.tables import (
     CommentVersion,
@@ -58,7 +58,7 @@ def sweeps(now: datetime, keep: timedelta) -> list[Sweep]:
 
 def _requests(before: datetime) -> Sweep:
     """What was asked for, once what came of it has ended for long."""
-    ended = col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
+    ended = request_ended()
     lasting = exists(
         select(Run.id).where(
             col(Run.dispatch_id) == col(Dispatch.id), or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before)
@@ -70,7 +70,7 @@ def _requests(before: datetime) -> Sweep:
     return Sweep("dispatch", paged("dispatch", *due), purging("dispatch", Goes.REQUEST, ended, not_(lasting)))
 
 
-def _began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
+def began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
     """Whether a delivery led to a run that is such."""
     return exists(
         select(Run.id)
@@ -81,7 +81,7 @@ def _began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _bodies(before: datetime) -> Sweep:
     """What deliveries said, once what they began has ended for long."""
-    lasting = _began(or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before))
+    lasting = began(or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before))
     worded = or_(func.length(col(Delivery.body)) > 0, cast(col(Delivery.headers), String) != "{}")
     settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(lasting))
     due: tuple[ColumnElement[bool], ...] = (col(Delivery.received_at) < before, worded, settled)
@@ -90,7 +90,7 @@ def _bodies(before: datetime) -> Sweep:
 
 def _deliveries(before: datetime) -> Sweep:
     """Deliveries with their identities. A run under way reads when its own came."""
-    settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(_began(col(Run.state).in_(OPEN))))
+    settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(began(col(Run.state).in_(OPEN))))
     due = col(Delivery.received_at) < before
     return Sweep("delivery", paged("delivery", due, settled), purging("delivery", Goes.DELIVERY, settled))
 

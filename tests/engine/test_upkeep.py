@@ -260,6 +260,38 @@ async def test_what_is_being_said_is_waited_for(store: Store) -> None:
     assert await store.read(lambda session: session.exec(select(Outbox)).all()) == []
 
 
+@pytest.mark.parametrize("state", [OutboxState.SENDING, OutboxState.POSTED])
+async def test_what_no_run_says_is_waited_for_too(store: Store, state: OutboxState) -> None:
+    """Its thread is there as long as that."""
+    await store.write(lambda session: house.post(session, 1, Slot("x", "b"), WORDS, NOW, state=state))
+    assert await keeping(store).forget(of("repository", 501, "acme/widgets")) is (state is OutboxState.POSTED)
+    assert bool(await store.read(house.words_in)) is (state is OutboxState.SENDING)
+
+
+async def test_a_delivery_that_nobody_looked_at_is_waited_for(store: Store) -> None:
+    """It begins something, or nothing; then it goes, a person's as well."""
+
+    def take(session: Session) -> None:
+        deliveries.take(session, rows.delivery("a"), NOW)
+        found = deliveries.find(session, "a")
+        assert found is not None
+        found.body = f'{{"sender": {{"id": 13}}, "text": "{WORDS}"}}'.encode()
+
+    def look(session: Session) -> None:
+        found = deliveries.find(session, "a")
+        assert found is not None
+        deliveries.settle(session, found.id, DeliveryState.IGNORED)
+
+    await store.write(take)
+    both = (of("user", SAM.id, "sam"), of("repository", 501, "acme/widgets"))
+    assert [await keeping(store).forget(what) for what in both] == [False, False]
+    assert await store.read(house.words_in) == {"delivery.body"}
+    await store.write(look)
+    assert await keeping(store).forget(both[0])
+    assert await store.read(house.words_in) == set()
+    assert await keeping(store).forget(both[1])
+
+
 # -- a person ----------------------------------------------------------------------------------------------------------
 
 
@@ -337,6 +369,61 @@ async def test_a_run_of_theirs_under_way_is_let_end(store: Store) -> None:
     await store.write(end)
     assert not await keeping(store).look()
     assert "dispatch.request" not in await store.read(house.words_in)
+    assert await store.read(forgetting.asked) == []
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["read", "perhaps by a tool"])
+async def test_a_run_of_somebody_else_that_reads_them_goes_when_it_has_ended(store: Store, complete: bool) -> None:
+    """Also where only the comment tells that it may have read it; that goes with it."""
+    what = of("user", SAM.id, "sam")
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", state=RunState.RUNNING)
+        read = house.thread_json((5,), "of-sam", complete=True, actor=SAM)
+        unread = house.thread_json((), "", complete=False, actor=ANA)
+        session.get_one(Run, run_id).thread_blob = house.blob(session, read if complete else unread, NOW)
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        house.remember(session, house.comment(6, "of-sam", author=SAM), number=2)
+        return run_id
+
+    run_id = await store.write(work)
+    await store.write(lambda session: forgetting.ask(session, what))
+    assert await keeping(store).look()
+    known = select(CommentVersion.comment_id)
+    assert await store.read(lambda session: session.exec(known).all()) == [5]
+
+    def end(session: Session) -> None:
+        run = session.get_one(Run, run_id)
+        run.state, run.ended_at = RunState.SUCCEEDED, NOW + HOUR
+
+    await store.write(end)
+    assert not await keeping(store).look()
+    assert await purged(store) == [run_id]
+    assert await store.read(lambda session: house.words_in(session, "of-sam")) == set()
+    assert await store.read(forgetting.asked) == []
+
+
+@pytest.mark.parametrize("by_run", [True, False])
+async def test_a_post_that_may_quote_them_goes_when_it_has_left(store: Store, by_run: bool) -> None:
+    """It names nobody: where it is said tells."""
+    what = of("user", SAM.id, "sam")
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", shown=(5,), actor=SAM) if by_run else None
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        return house.post(session, 1, Slot("x", "b"), "a-quote", NOW, run_id=run_id, state=OutboxState.PENDING)
+
+    row_id = await store.write(work)
+    await store.write(lambda session: forgetting.ask(session, what))
+    assert await keeping(store).look()
+    assert await store.read(lambda session: house.words_in(session, "a-quote")) >= {"outbox.body"}
+
+    def left(session: Session) -> None:
+        session.get_one(Outbox, row_id).state = OutboxState.POSTED
+
+    await store.write(left)
+    assert not await keeping(store).look()
+    assert await store.read(lambda session: house.words_in(session, "a-quote")) == set()
     assert await store.read(forgetting.asked) == []
 
 
