@@ -41,7 +41,7 @@ async def test_duties(store: Store, clock: FakeClock) -> None:
     def work(session: Session) -> None:
         at = store.now(session)
         session.add(Process(id="a", host="h", kind="worker", started_at=at, beat_at=at))
-        session.add_all([Duty(name=name, owner="a", until=at) for name in ("intake", "outbox")])
+        session.add_all([Duty(name=name, owner="a") for name in ("intake", "outbox")])
 
     await store.write(work)
     assert await ready.held() is None
