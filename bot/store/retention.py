@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, func
+from sqlalchemy import ColumnElement, String, cast, func
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, not_, or_, select
 
 from bot.model.state import DeliveryState
-from bot.store.kept import table
 from bot.store.kind import Goes
 from bot.store.purging import OPEN, request_ended, said_and_done
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged, purge, purging
@@ -50,10 +49,15 @@ def sweeps(now: datetime, keep: timedelta) -> list[Sweep]:
         _posts(before),
         _versions(before),
         _snapshots(now - DAY),
-        Sweep("creation", paged("creation", col(Creation.at) < now - DAY), deleting("creation")),
-        Sweep("reply", paged("reply", col(Reply.at) < now - DAY), deleting("reply")),
-        Sweep("process", paged("process", col(Process.beat_at) < now - DAY), _dead(now - DAY)),
+        _of_a_day("creation", col(Creation.at) < now - DAY),
+        _of_a_day("reply", col(Reply.at) < now - DAY),
+        _of_a_day("process", col(Process.beat_at) < now - DAY),
     ]
+
+
+def _of_a_day(name: str, old: ColumnElement[bool]) -> Sweep:
+    """Rows that count for an hour, and processes: one that was not heard of for a day may be heard of again."""
+    return Sweep(name, paged(name, old), deleting(name, old))
 
 
 def _requests(before: datetime) -> Sweep:
@@ -177,16 +181,6 @@ def unnamed_snapshots(repository_id: int) -> Sweep:
         col(Snapshot.repository_id) == repository_id,
     )
     return Sweep("snapshot", paged("snapshot", *named), deleting("snapshot", *named))
-
-
-def _dead(before: datetime) -> Any:
-    found = table("process")
-
-    def act(session: Session, ids: Sequence[str]) -> int:
-        gone = delete(found).where(found.c.id.in_(ids), found.c.beat_at < before)
-        return session.connection().execute(gone).rowcount
-
-    return act
 
 
 def removed_repositories(session: Session, before: datetime) -> list[int]:
