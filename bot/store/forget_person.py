@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, update
@@ -60,6 +60,13 @@ def left(session: Session, what: Forgotten) -> int:
             for one in session.exec(bodies).all()
         )
     )
+
+
+def busy(session: Session, what: Forgotten) -> set[str]:
+    """Threads in which a run is under way that may have read them, or a post that may quote them has yet to leave."""
+    reading = select(Run.thread_id).where(_has_bytes(what), _goes_on())
+    quoting = select(Outbox.thread_id).where(col(Outbox.state).in_(posts.OPEN), _quotes(what))
+    return {*session.exec(reading), *session.exec(quoting)}
 
 
 def _has_bytes(what: Forgotten) -> ColumnElement[bool]:
@@ -126,17 +133,16 @@ def _wrote_in(session: Session, thread_id: str, what: Forgotten) -> bool:
     return session.exec(known.limit(1)).first() is not None
 
 
-def sweeps(what: Forgotten) -> list[Sweep]:
-    """What takes the rest: comments, requests, words, pins, deliveries, quotes in posts; and last the login."""
-    here = col(CommentVersion.thread_id)
-    reads = and_(col(Run.thread_id) == here, _has_bytes(what), _goes_on())
-    says = and_(col(Outbox.thread_id) == here, col(Outbox.state).in_(posts.OPEN), _quotes(what))
+def sweeps(what: Forgotten, busy: Collection[str]) -> list[Sweep]:
+    """What takes the rest: comments, requests, words, pins, deliveries, quotes in posts; and last the login.
+
+    `busy` is what `busy` said before `runs` was asked: what ends in between was not looked at.
+    """
     versions = and_(
         col(CommentVersion.author_id) == what.id,
         col(CommentVersion.seen_at) <= what.at,
         col(CommentVersion.deleted_at).is_(None),
-        not_(exists(select(Run.id).where(reads))),
-        not_(exists(select(Outbox.id).where(says))),
+        col(CommentVersion.thread_id).not_in(busy),
     )
     ended = request_ended()
     requests = and_(col(Dispatch.actor_id) == what.id, col(Dispatch.created_at) <= what.at, ended)
@@ -149,7 +155,7 @@ def sweeps(what: Forgotten) -> list[Sweep]:
         Sweep("outbox", paged("outbox", quotes, col(Outbox.body) != ""), takes("outbox", Goes.SAID, quotes)),
         _deliveries(what),
         Sweep("dispatch", paged("dispatch", requests), takes("dispatch", Goes.REQUEST, requests)),
-        _issues(what),
+        _issues(what, busy),
         Sweep("steer", paged("steer", words), takes("steer", Goes.RUN, words)),
         _pinned(what),
         Sweep("commentversion", paged("commentversion", versions), deleting("commentversion", versions)),
@@ -185,13 +191,13 @@ def _has_body() -> ColumnElement[bool]:
     return func.length(col(Delivery.body)) > 0
 
 
-def _issues(what: Forgotten) -> Sweep:
+def _issues(what: Forgotten, busy: Collection[str]) -> Sweep:
     """What others asked for on an issue of theirs keeps the request and loses the issue's text."""
 
     def theirs(issue: Any) -> bool:
         return isinstance(issue, dict) and str(issue.get("author", "")).casefold() == what.name.casefold()
 
-    ended = request_ended()
+    ended = and_(request_ended(), col(Dispatch.thread_id).not_in(busy))
 
     def find(session: Session, after: str) -> Page:
         query = select(Dispatch.id, Dispatch.issue).where(col(Dispatch.id) > after, col(Dispatch.created_at) <= what.at)

@@ -15,6 +15,7 @@ from bot.model.state import DeliveryState, DispatchState, OutboxState, RunState
 from bot.model.thread import Account
 from bot.store import Store, deliveries, forgetting, lives, open_store, purging, threads
 from bot.store.forgetting import FORGOTTEN, Forgotten
+from bot.store.sweep import Sweep, Sweeper
 from bot.store.tables import (
     CommentVersion,
     Delivery,
@@ -34,7 +35,7 @@ from tests.databases import on_both
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.store import house
 from tests.store.house import WORDS
-from tests.store.test_retention import upkeep
+from tests.store.test_retention import At, upkeep
 
 pytestmark = on_both
 
@@ -425,6 +426,45 @@ async def test_a_post_that_may_quote_them_goes_when_it_has_left(store: Store, by
     assert not await keeping(store).look()
     assert await store.read(lambda session: house.words_in(session, "a-quote")) == set()
     assert await store.read(forgetting.asked) == []
+
+
+class Ending(Sweeper):
+    """A run ends just when the runs have been looked at, and nothing else has."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        super().__init__(store, At(NOW + 2 * HOUR))
+        self._run_id = run_id
+
+    async def sweep(self, one: Sweep) -> int:
+        """As ever, but for the first."""
+        if one.name == "outbox":
+            await self._store.write(self._end)
+        return await super().sweep(one)
+
+    def _end(self, session: Session) -> None:
+        if (run := session.get(Run, self._run_id)) is not None and not run.state.ended:
+            run.state, run.ended_at = RunState.SUCCEEDED, NOW + HOUR
+            session.get_one(Dispatch, run.dispatch_id).state = DispatchState.DONE
+
+
+@pytest.mark.parametrize("what", [of("repository", 501, "acme/widgets"), of("user", SAM.id, "sam")], ids=["all", "one"])
+async def test_what_ends_meanwhile_goes_too(store: Store, what: Forgotten) -> None:
+    """Though it was under way when it was looked at; what tells that it has to go stays until then."""
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", state=RunState.RUNNING)
+        unread = house.thread_json((), "", complete=False, actor=ANA)
+        session.get_one(Run, run_id).thread_blob = house.blob(session, unread, NOW)
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        return run_id
+
+    run_id = await store.write(work)
+    clock = At(NOW + 2 * HOUR)
+    assert await Upkeep(store, clock, 30, Ending(store, run_id)).forget(what)
+    assert await purged(store) == ([run_id] if what.kind == "user" else [])
+    assert await store.read(lambda session: house.words_in(session, "of-sam")) == set()
+    left = await store.read(lambda session: session.exec(select(Run.id)).all())
+    assert left == ([run_id] if what.kind == "user" else [])
 
 
 # -- whom that means ---------------------------------------------------------------------------------------------------
