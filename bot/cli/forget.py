@@ -53,7 +53,7 @@ async def _forget(found: Settings, kind: Literal["repository", "user"], name: st
         if await _done(store, what, found.keep_days):
             out("forgotten")
             return
-        left = "runs under way have to end first; what is left goes then"
+        left = "runs, posts and deliveries under way have to end first; what is left goes then"
         out(f"forgotten, but for what is under way: {left}")
         err("  a running `serve` does that by itself; without one, call `forget` again")
     finally:

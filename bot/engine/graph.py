@@ -162,6 +162,9 @@ def _again(walk: Walk, last: Attempt, not_before: datetime | None = None) -> Sta
 
 #: seconds before the first and every further try while GitHub does not answer
 _OUTAGE_FIRST, _OUTAGE_LONGEST = 5.0, 60.0
+#: no try is put off for more seconds, whatever the workflow or the other side says: a time beyond `store.due.LONGEST`
+#: is taken for that of a clock that was set back since
+_RETRY_LONGEST = 86_400.0
 #: how long GitHub is asked for what a run cannot go on without: a role, a file, a thread, the head of an answer
 PATIENCE = timedelta(minutes=15)
 
@@ -235,8 +238,8 @@ def _outage(walk: Walk, *, met_again: bool = False) -> list[Attempt]:
 
 
 def _asked(attempt: Attempt) -> float:
-    """The seconds that whoever had the fault asked for."""
-    return float(attempt.error.get("retry_after") or 0)
+    """The seconds that whoever had the fault asked for, a day at most."""
+    return min(float(attempt.error.get("retry_after") or 0), _RETRY_LONGEST)
 
 
 def _is_outage(attempt: Attempt) -> bool:
@@ -244,7 +247,7 @@ def _is_outage(attempt: Attempt) -> bool:
 
 
 def backoff(retry: Retry, faults: int, seed: str) -> float:
-    """Seconds before the next try: exponential, capped, ±25 % jitter that is the same whenever it is asked."""
+    """Seconds before the next try, a day at most: exponential, capped, ±25 % jitter, the same whenever it is asked."""
     wait = min(retry.cap, retry.base * 2 ** (faults - 1))
     jitter = int(digest(seed)[:8], 16) / 0xFFFFFFFF * 0.5 - 0.25
-    return float(wait * (1 + jitter))
+    return min(float(wait * (1 + jitter)), _RETRY_LONGEST)

@@ -10,6 +10,7 @@ from bot.engine.frames import Level, Tree
 from bot.engine.graph import Busy, End, Next, Start, ready
 from bot.engine.route import Scope
 from bot.model.state import AttemptState, GateState, OutboxState, RunState
+from bot.store.due import is_due
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
 from bot.workflows.base_step import WorkingStep
@@ -85,10 +86,10 @@ class _Surveyor:
         following = ready(level.steps, level.attempts, self._scope_of(level), self._progress)
         match following:
             case Start():
-                if following.not_before is not None and following.not_before > self._now:
-                    self._found.wait_until(following.not_before)
-                else:
+                if is_due(following.not_before, self._now):
                     self._found.starts.append((level, following))
+                else:
+                    self._found.wait_until(following.not_before)
             case Busy():
                 last = level.attempts[-1]
                 if last.state is AttemptState.RUNNING:

@@ -150,10 +150,11 @@ class Upkeep:
 
     async def forget(self, what: Forgotten) -> bool:
         """Forget a repository or a person; False where a run under way has to end before the rest can go."""
-        if what.kind == "repository":
-            left = await self._forget_repository(what)
-        else:
-            left = await self._forget_person(what)
+        take = self._forget_repository if what.kind == "repository" else self._forget_person
+        # what ended meanwhile was looked at too early
+        while left := await take(what):
+            if await self._store.read(_leaving(what)) >= left:
+                break
         await self._unused()
         if left:
             return False
@@ -162,9 +163,11 @@ class Upkeep:
         return True
 
     async def _forget_repository(self, what: Forgotten) -> int:
+        """Take what is not under way; how much was when this began."""
         now = self._clock.now()
         while await self._store.write(_calling_off(what, now)):
             pass
+        left = await self._store.read(_leaving(what))
         while run_ids := await self._store.read(lambda session: forget_repository.ended(session, what)):
             # from here on nobody takes them over
             await self._store.write(_marking(run_ids, now))
@@ -173,18 +176,20 @@ class Upkeep:
             await self._store.write(_through(run_ids, now))
         for sweep in forget_repository.rest_of(what):
             await self._sweeper.sweep(sweep)
-        return await self._store.read(_leaving(what))
+        return left
 
     async def _forget_person(self, what: Forgotten) -> int:
+        """The same."""
+        left, busy = await self._store.read(_looking(what))
         after: str | None = ""
         while after is not None:
             page = await self._store.read(_page(what, after))
             if page.due:
                 await self._purge(page.due)
             after = page.last
-        for sweep in forget_person.sweeps(what):
+        for sweep in forget_person.sweeps(what, busy):
             await self._sweeper.sweep(sweep)
-        return await self._store.read(_leaving(what))
+        return left
 
 
 # what is written, named after what it does: `Store.failpoint` tells them apart
@@ -225,6 +230,10 @@ def _unflagging(run_id: str) -> Callable[[Session], None]:
 def _leaving(what: Forgotten) -> Callable[[Session], int]:
     place = forget_repository if what.kind == "repository" else forget_person
     return lambda session: place.left(session, what)
+
+
+def _looking(what: Forgotten) -> Callable[[Session], tuple[int, set[str]]]:
+    return lambda session: (forget_person.left(session, what), forget_person.busy(session, what))
 
 
 def _page(what: Forgotten, after: str) -> Callable[[Session], Page]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection
-from sqlmodel import Session
 
 from bot.errors import Transient
 
@@ -48,10 +46,6 @@ class Backend(Protocol):
 
     def may_look_again(self, error: BaseException) -> bool:
         """Whether a reading failed for the loss of its connection alone."""
-        ...
-
-    def now(self, session: Session) -> datetime:
-        """The time that every process of this database agrees on: for leases."""
         ...
 
     def listen(self, heard: Heard) -> None:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
@@ -101,13 +100,6 @@ class Store:
         loop = asyncio.get_running_loop()
         self._loops.add(loop)
         return loop
-
-    def now(self, session: Session) -> datetime:
-        """The time by which leases are held: PostgreSQL's own, so that no process's clock matters; else the process's.
-
-        PostgreSQL is asked at every call: it goes on within a transaction.
-        """
-        return self._backend.now(session)
 
     def _read(self, work: Callable[[Session], T]) -> T:
         try:

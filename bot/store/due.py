@@ -20,3 +20,8 @@ def due(at: Any, now: Any, longest: Any = None) -> ColumnElement[bool]:
     """
     far = now + LONGEST if isinstance(now, datetime) else longest
     return or_(at.is_(None), at <= now, at > far)
+
+
+def is_due(at: datetime | None, now: datetime) -> bool:
+    """The same of a time at hand: who takes a row because it is due must not put it off to that time again."""
+    return at is None or at <= now or at > now + LONGEST

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import TypeVar
 
 from sqlmodel import Session
@@ -42,9 +41,6 @@ class FencedStore(Store):
 
     async def read(self, work: Callable[[Session], T]) -> T:
         return await self._store.read(work)
-
-    def now(self, session: Session) -> datetime:
-        return self._store.now(session)
 
     async def close(self) -> None:
         """Nothing: the store that this is a view of is closed by whoever opened it."""

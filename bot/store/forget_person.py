@@ -1,26 +1,29 @@
 """The sweeps that forget a person: every text of theirs, and their login wherever rows name it beside their number.
 
 Their number stays: with what was spent, and so that limits and refusals hold. A run that read a text of theirs loses
-its bytes, whoever asked for it. What is under way is let end, and goes then.
+its bytes, whoever asked for it. What is under way is let end, and goes then; until that their texts in its thread stay,
+by which it is known that it may have read one, or may quote one.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from bot.model.state import DeliveryState, DispatchState
-from bot.store import purging
+from bot.model.state import DeliveryState
+from bot.store import posts, purging
 from bot.store.forgetting import FORGOTTEN, Forgotten
 from bot.store.kept import LOGINS, table
 from bot.store.kind import Goes
-from bot.store.purging import OPEN, said_and_done
+from bot.store.purging import OPEN, request_ended, said_and_done
+from bot.store.retention import began
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged
 from bot.store.sweep import purging as takes
 from bot.store.tables import Attempt, Blob, CommentVersion, Delivery, Dispatch, Gate, Outbox, Pin, Run, Steer, Thread
@@ -30,12 +33,9 @@ _LOOKED_AT = 50
 
 
 def runs(session: Session, what: Forgotten, after: str) -> Page:
-    """Ended runs behind an id that have their bytes and read a text of theirs, or were asked for by them."""
+    """Runs behind an id that are over and have their bytes, and read a text of theirs or were asked for by them."""
     query = select(Run).where(
-        col(Run.id) > after,
-        col(Run.queued_at) <= what.at,
-        col(Run.purged_at).is_(None),
-        col(Run.state).not_in(OPEN),
+        col(Run.id) > after, _has_bytes(what), col(Run.state).not_in(OPEN), col(Run.id).not_in(purging.speaking())
     )
     found = session.exec(query.order_by(col(Run.id)).limit(_LOOKED_AT)).all()
     due = [run.id for run in found if _knows(session, run, what)]
@@ -43,18 +43,59 @@ def runs(session: Session, what: Forgotten, after: str) -> Page:
 
 
 def left(session: Session, what: Forgotten) -> int:
-    """Runs under way that may read a text of theirs."""
-    there = select(CommentVersion.thread_id).where(CommentVersion.author_id == what.id)
-    open_runs = select(Run, Dispatch).join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-    rows = session.exec(
-        open_runs.where(
-            or_(col(Run.state).in_(OPEN), col(Run.id).in_(purging.speaking())),
-            col(Run.queued_at) <= what.at,
-            col(Run.purged_at).is_(None),
-            or_(col(Dispatch.actor_id) == what.id, col(Run.thread_id).in_(there)),
+    """What may hold a text of theirs and cannot go yet: runs under way, posts of no run that have yet to leave, and
+    deliveries that nobody looked at or that began a run under way.
+    """
+    there = set(session.exec(_there(what)))
+    under_way = session.exec(select(Run).where(_has_bytes(what), _goes_on())).all()
+    unsaid = select(func.count(col(Outbox.id))).where(col(Outbox.state).in_(posts.OPEN), _quotes(what))
+    # one body at a time: they may be large
+    bodies = select(Delivery.id).where(col(Delivery.received_at) <= what.at, not_(_settled()), _has_body())
+    names = _naming(what)
+    return (
+        sum(run.thread_id in there or _knows(session, run, what) for run in under_way)
+        + session.exec(unsaid).one()
+        + sum(
+            names.search(session.exec(select(Delivery.body).where(Delivery.id == one)).one()) is not None
+            for one in session.exec(bodies).all()
         )
-    ).all()
-    return sum(_knows(session, run, what) for run, _ in rows)
+    )
+
+
+def busy(session: Session, what: Forgotten) -> set[str]:
+    """Threads in which a run is under way that may have read them, or a post that may quote them has yet to leave."""
+    reading = select(Run.thread_id).where(_has_bytes(what), _goes_on())
+    quoting = select(Outbox.thread_id).where(col(Outbox.state).in_(posts.OPEN), _quotes(what))
+    return {*session.exec(reading), *session.exec(quoting)}
+
+
+def _has_bytes(what: Forgotten) -> ColumnElement[bool]:
+    """Whether a run was there when it was asked for, and has its bytes."""
+    return and_(col(Run.queued_at) <= what.at, col(Run.purged_at).is_(None))
+
+
+def _goes_on() -> ColumnElement[bool]:
+    """Whether a run is under way, or has something left to say."""
+    return or_(col(Run.state).in_(OPEN), col(Run.id).in_(purging.speaking()))
+
+
+def _there(what: Forgotten) -> SelectOfScalar[str]:
+    """The threads of which a text of theirs is known."""
+    known = aliased(CommentVersion)
+    return select(known.thread_id).where(known.author_id == what.id).distinct()
+
+
+def _quotes(what: Forgotten) -> ColumnElement[bool]:
+    """Whether a post of no run may quote them: it names them, or was said where they wrote."""
+    return and_(
+        col(Outbox.run_id).is_(None),
+        col(Outbox.action) != "reaction",
+        col(Outbox.created_at) <= what.at,
+        or_(
+            func.lower(col(Outbox.body)).contains(what.name.lower(), autoescape=True),
+            col(Outbox.thread_id).in_(_there(what)) & (col(Outbox.purpose) != "index"),
+        ),
+    )
 
 
 def _knows(session: Session, run: Run, what: Forgotten) -> bool:
@@ -92,31 +133,29 @@ def _wrote_in(session: Session, thread_id: str, what: Forgotten) -> bool:
     return session.exec(known.limit(1)).first() is not None
 
 
-def sweeps(what: Forgotten) -> list[Sweep]:
-    """What takes the rest: comments, requests, words, pins, deliveries, quotes in posts; and last the login."""
-    mine = col(CommentVersion.author_id) == what.id
-    versions = and_(mine, col(CommentVersion.seen_at) <= what.at, col(CommentVersion.deleted_at).is_(None))
-    ended = col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
+def sweeps(what: Forgotten, busy: Collection[str]) -> list[Sweep]:
+    """What takes the rest: comments, requests, words, pins, deliveries, quotes in posts; and last the login.
+
+    `busy` is what `busy` said before `runs` was asked: what ends in between was not looked at.
+    """
+    versions = and_(
+        col(CommentVersion.author_id) == what.id,
+        col(CommentVersion.seen_at) <= what.at,
+        col(CommentVersion.deleted_at).is_(None),
+        col(CommentVersion.thread_id).not_in(busy),
+    )
+    ended = request_ended()
     requests = and_(col(Dispatch.actor_id) == what.id, col(Dispatch.created_at) <= what.at, ended)
     over: ColumnElement[bool] = not_(
         exists(select(Run.id).where(col(Run.id) == col(Steer.run_id), col(Run.state).in_(OPEN)))
     )
     words = and_(col(Steer.by_id) == what.id, col(Steer.at) <= what.at, over)
-    there = select(CommentVersion.thread_id).where(mine)
-    quotes = and_(
-        said_and_done(),
-        col(Outbox.run_id).is_(None),
-        col(Outbox.created_at) <= what.at,
-        or_(
-            func.lower(col(Outbox.body)).contains(what.name.lower(), autoescape=True),
-            col(Outbox.thread_id).in_(there) & (col(Outbox.purpose) != "index"),
-        ),
-    )
+    quotes = and_(said_and_done(), _quotes(what))
     return [
         Sweep("outbox", paged("outbox", quotes, col(Outbox.body) != ""), takes("outbox", Goes.SAID, quotes)),
         _deliveries(what),
         Sweep("dispatch", paged("dispatch", requests), takes("dispatch", Goes.REQUEST, requests)),
-        _issues(what),
+        _issues(what, busy),
         Sweep("steer", paged("steer", words), takes("steer", Goes.RUN, words)),
         _pinned(what),
         Sweep("commentversion", paged("commentversion", versions), deleting("commentversion", versions)),
@@ -126,32 +165,39 @@ def sweeps(what: Forgotten) -> list[Sweep]:
 
 def _deliveries(what: Forgotten) -> Sweep:
     """Deliveries that name them by their number, as sender, author or anything else."""
-    number = re.compile(rb'"id":\s*%d\b' % what.id)
-    began = exists(
-        select(Run.id)
-        .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-        .where(col(Dispatch.delivery_id) == col(Delivery.id), col(Run.state).in_(OPEN))
-    )
-    settled = and_(col(Delivery.received_at) <= what.at, col(Delivery.state) != DeliveryState.NEW, not_(began))
+    names = _naming(what)
+    settled = and_(col(Delivery.received_at) <= what.at, _settled())
 
     def find(session: Session, after: str) -> Page:
-        query = select(Delivery.id, Delivery.body).where(
-            col(Delivery.id) > after, settled, func.length(col(Delivery.body)) > 0
-        )
+        query = select(Delivery.id, Delivery.body).where(col(Delivery.id) > after, settled, _has_body())
         rows = session.exec(query.order_by(col(Delivery.id)).limit(PAGE // 10)).all()
-        due = [row_id for row_id, body in rows if number.search(body)]
+        due = [row_id for row_id, body in rows if names.search(body)]
         return Page(due, rows[-1][0] if len(rows) == PAGE // 10 else None)
 
     return Sweep("delivery", find, takes("delivery", Goes.BODY, settled))
 
 
-def _issues(what: Forgotten) -> Sweep:
+def _naming(what: Forgotten) -> re.Pattern[bytes]:
+    """What finds their number in a payload."""
+    return re.compile(rb'"id":\s*%d\b' % what.id)
+
+
+def _settled() -> ColumnElement[bool]:
+    """Whether a delivery was looked at, and nothing that it began is under way."""
+    return and_(col(Delivery.state) != DeliveryState.NEW, not_(began(col(Run.state).in_(OPEN))))
+
+
+def _has_body() -> ColumnElement[bool]:
+    return func.length(col(Delivery.body)) > 0
+
+
+def _issues(what: Forgotten, busy: Collection[str]) -> Sweep:
     """What others asked for on an issue of theirs keeps the request and loses the issue's text."""
 
     def theirs(issue: Any) -> bool:
         return isinstance(issue, dict) and str(issue.get("author", "")).casefold() == what.name.casefold()
 
-    ended = col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
+    ended = and_(request_ended(), col(Dispatch.thread_id).not_in(busy))
 
     def find(session: Session, after: str) -> Page:
         query = select(Dispatch.id, Dispatch.issue).where(col(Dispatch.id) > after, col(Dispatch.created_at) <= what.at)
@@ -182,7 +228,7 @@ def _pinned(what: Forgotten) -> Sweep:
 
 def _logins(what: Forgotten) -> list[Sweep]:
     """Their login, where it stands in a column of its own."""
-    ended = col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
+    ended = request_ended()
     name = what.name.lower()
     named = [
         ("commentversion", "author", col(CommentVersion.seen_at) <= what.at),

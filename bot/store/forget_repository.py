@@ -146,10 +146,23 @@ def _deliveries(what: Forgotten) -> Sweep:
 
 
 def left(session: Session, what: Forgotten) -> int:
-    """Runs that cannot go yet: under way, or with something that is being said."""
-    query = select(func.count(col(Run.id))).where(
+    """What cannot go yet: runs under way or with something that is being said, what is being said beside runs, and
+    deliveries that nobody looked at.
+    """
+    runs = select(func.count(col(Run.id))).where(
         col(Run.thread_id).in_(_threads(what)),
         col(Run.queued_at) <= what.at,
         or_(col(Run.state).in_(OPEN), col(Run.id).in_(purging.speaking())),
     )
-    return session.exec(query).one()
+    unsaid = select(func.count(col(Outbox.id))).where(
+        col(Outbox.thread_id).in_(_threads(what)),
+        col(Outbox.run_id).is_(None),
+        col(Outbox.state).in_(posts.OPEN),
+        col(Outbox.created_at) <= what.at,
+    )
+    unseen = select(func.count(col(Delivery.id))).where(
+        col(Delivery.repository_id) == what.id,
+        col(Delivery.state) == DeliveryState.NEW,
+        col(Delivery.received_at) <= what.at,
+    )
+    return sum(session.exec(count).one() for count in (runs, unsaid, unseen))

@@ -71,8 +71,8 @@ def repositories(session: Session, name: str) -> dict[int, str]:
 
 def _any_of(session: Session, repository_id: int) -> bool:
     """Whether anything is kept of a repository that has no thread here."""
-    kept = (select(Delivery.id).where(Delivery.repository_id == repository_id).limit(1),)
-    return any(session.exec(query).first() is not None for query in kept)
+    kept = select(Delivery.id).where(Delivery.repository_id == repository_id)
+    return session.exec(kept.limit(1)).first() is not None
 
 
 def users(session: Session, name: str) -> dict[int, str]:

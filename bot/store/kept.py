@@ -111,7 +111,7 @@ KEPT: Mapping[str, Mapping[str, Kept]] = {
         "issue": Kept(What.TEXT, Goes.REQUEST, only("number", "is_pull_request")),
         "reason": Kept(What.TEXT, Goes.REQUEST, code),
     },
-    "duty": {**identity("name", "owner"), **times("until")},
+    "duty": identity("name", "owner"),
     "export": row(
         Goes.RUN,
         {

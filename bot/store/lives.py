@@ -9,13 +9,11 @@ from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
 from bot.model.codec import repository_to_json
-from bot.model.state import OutboxState, RunState
+from bot.model.state import OutboxState
 from bot.model.thread import Repository
 from bot.store import deliveries, dispatches, outbox, purging, schedules, sweep, threads
 from bot.store.kind import Goes
 from bot.store.tables import CommentVersion, Dispatch, Outbox, Pin, Run, Thread
-
-_OPEN = [state for state in RunState if not state.ended]
 
 
 def of_repository(session: Session, repository_id: int) -> list[Thread]:
@@ -40,7 +38,7 @@ def end(session: Session, threads: Collection[Thread], reason: str, told: str, n
         session.add(thread)
     ids = [thread.id for thread in threads]
     called_off = 0
-    for run in session.exec(select(Run).where(col(Run.thread_id).in_(ids), col(Run.state).in_(_OPEN))).all():
+    for run in session.exec(select(Run).where(col(Run.thread_id).in_(ids), col(Run.state).in_(purging.OPEN))).all():
         if run.cancelled_by is None:
             dispatches.cancel(session, run, told, now)
             called_off += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +19,6 @@ from psycopg.types.json import set_json_dumps
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
-from sqlmodel import Session
 
 from bot import log
 from bot.errors import OperatorError, Transient, Unsure
@@ -256,10 +254,6 @@ class Postgres:
 
     def may_look_again(self, error: BaseException) -> bool:
         return self.ends_all(error)
-
-    def now(self, session: Session) -> datetime:
-        found: datetime = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
-        return found.astimezone(UTC)
 
     def listen(self, heard: Heard) -> None:
         self._listener.start(heard)

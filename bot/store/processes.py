@@ -19,9 +19,7 @@ from bot.store.tables.cluster import WRITERS
 DEAD_AFTER = timedelta(seconds=8)
 #: who was silent for so long himself knows nothing of the others: the database may have been away
 LATE = timedelta(seconds=5)
-#: rows of processes that have been dead for so long are removed
-FORGET_AFTER = timedelta(days=1)
-#: so are the last transactions of stores that have written nothing for so long: nobody waits to know of one any more
+#: the last transactions of stores that have written nothing for so long go: nobody waits to know of one any more
 FORGET_WRITERS_AFTER = timedelta(days=7)
 
 #: the time of this very moment: PostgreSQL's `now()` is when the transaction began, which may have waited for its turn
@@ -38,7 +36,7 @@ def now(session: Session) -> datetime:
 
 
 def beat(session: Session, process_id: str, *, host: str, kind: str) -> None:
-    """Note that a process lives, whether or not it is known; those long dead are forgotten.
+    """Note that a process lives, whether or not it is known.
 
     Where it comes late, nobody may have been able to beat: whoever lived at its last time has the time to do so now.
     """
@@ -54,7 +52,6 @@ def beat(session: Session, process_id: str, *, host: str, kind: str) -> None:
     row.beat_at = at
     session.add(row)
     session.flush()
-    session.execute(delete(Process).where(col(Process.beat_at) < at - FORGET_AFTER))
 
 
 def living(session: Session, asker: str = "") -> set[str]:

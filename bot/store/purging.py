@@ -82,7 +82,7 @@ def through(session: Session, run_ids: Collection[str], now: datetime) -> None:
 
 
 def bytes_of(run_ids: Sequence[str]) -> list[Sweep]:
-    """What takes the bytes of these runs. What was asked for stays: `words_of` is for that."""
+    """What takes the bytes of these runs. What was asked for stays: its words go by an age of their own."""
     sweeps = [Sweep(name, listed(name, "run_id", run_ids), purging(name, Goes.RUN)) for name in _TABLES]
     said = said_and_done()
     sweeps.append(Sweep("outbox", listed("outbox", "run_id", run_ids, said), purging("outbox", Goes.SAID, said)))
@@ -93,6 +93,11 @@ def bytes_of(run_ids: Sequence[str]) -> list[Sweep]:
 def said_and_done() -> ColumnElement[bool]:
     """Whether a post is settled and has words: a reaction has none, and is taken away by its row."""
     return and_(col(Outbox.state).not_in(posts.OPEN), col(Outbox.action) != "reaction")
+
+
+def request_ended() -> ColumnElement[bool]:
+    """Whether what was asked for has come to its end, or was refused."""
+    return col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
 
 
 # -- deleted comments --------------------------------------------------------------------------------------------------

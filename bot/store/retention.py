@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, func
+from sqlalchemy import ColumnElement, String, cast, func
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, not_, or_, select
 
-from bot.model.state import DeliveryState, DispatchState
-from bot.store.kept import table
+from bot.model.state import DeliveryState
 from bot.store.kind import Goes
-from bot.store.purging import OPEN, said_and_done
+from bot.store.purging import OPEN, request_ended, said_and_done
 from bot.store.sweep import PAGE, Page, Sweep, deleting, paged, purge, purging
 from bot.store.tables import (
     CommentVersion,
@@ -50,15 +49,20 @@ def sweeps(now: datetime, keep: timedelta) -> list[Sweep]:
         _posts(before),
         _versions(before),
         _snapshots(now - DAY),
-        Sweep("creation", paged("creation", col(Creation.at) < now - DAY), deleting("creation")),
-        Sweep("reply", paged("reply", col(Reply.at) < now - DAY), deleting("reply")),
-        Sweep("process", paged("process", col(Process.beat_at) < now - DAY), _dead(now - DAY)),
+        _of_a_day("creation", col(Creation.at) < now - DAY),
+        _of_a_day("reply", col(Reply.at) < now - DAY),
+        _of_a_day("process", col(Process.beat_at) < now - DAY),
     ]
+
+
+def _of_a_day(name: str, old: ColumnElement[bool]) -> Sweep:
+    """Rows that count for an hour, and processes: one that was not heard of for a day may be heard of again."""
+    return Sweep(name, paged(name, old), deleting(name, old))
 
 
 def _requests(before: datetime) -> Sweep:
     """What was asked for, once what came of it has ended for long."""
-    ended = col(Dispatch.state).not_in([DispatchState.QUEUED, DispatchState.STARTED])
+    ended = request_ended()
     lasting = exists(
         select(Run.id).where(
             col(Run.dispatch_id) == col(Dispatch.id), or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before)
@@ -70,7 +74,7 @@ def _requests(before: datetime) -> Sweep:
     return Sweep("dispatch", paged("dispatch", *due), purging("dispatch", Goes.REQUEST, ended, not_(lasting)))
 
 
-def _began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
+def began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
     """Whether a delivery led to a run that is such."""
     return exists(
         select(Run.id)
@@ -81,7 +85,7 @@ def _began(*where: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _bodies(before: datetime) -> Sweep:
     """What deliveries said, once what they began has ended for long."""
-    lasting = _began(or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before))
+    lasting = began(or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= before))
     worded = or_(func.length(col(Delivery.body)) > 0, cast(col(Delivery.headers), String) != "{}")
     settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(lasting))
     due: tuple[ColumnElement[bool], ...] = (col(Delivery.received_at) < before, worded, settled)
@@ -90,7 +94,7 @@ def _bodies(before: datetime) -> Sweep:
 
 def _deliveries(before: datetime) -> Sweep:
     """Deliveries with their identities. A run under way reads when its own came."""
-    settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(_began(col(Run.state).in_(OPEN))))
+    settled = and_(col(Delivery.state) != DeliveryState.NEW, not_(began(col(Run.state).in_(OPEN))))
     due = col(Delivery.received_at) < before
     return Sweep("delivery", paged("delivery", due, settled), purging("delivery", Goes.DELIVERY, settled))
 
@@ -177,16 +181,6 @@ def unnamed_snapshots(repository_id: int) -> Sweep:
         col(Snapshot.repository_id) == repository_id,
     )
     return Sweep("snapshot", paged("snapshot", *named), deleting("snapshot", *named))
-
-
-def _dead(before: datetime) -> Any:
-    found = table("process")
-
-    def act(session: Session, ids: Sequence[str]) -> int:
-        gone = delete(found).where(found.c.id.in_(ids), found.c.beat_at < before)
-        return session.connection().execute(gone).rowcount
-
-    return act
 
 
 def removed_repositories(session: Session, before: datetime) -> list[int]:

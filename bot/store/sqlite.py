@@ -5,14 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import QueuePool
-from sqlmodel import Session
 
 from bot.errors import OperatorError, Transient
 from bot.store.backend import READERS, Heard
@@ -62,9 +60,6 @@ class Sqlite:
 
     def may_look_again(self, error: BaseException) -> bool:
         return False  # no connection to a file is lost
-
-    def now(self, session: Session) -> datetime:
-        return datetime.now(UTC)
 
     def listen(self, heard: Heard) -> None:
         """Nobody else rings: the file is this process's alone."""

@@ -18,7 +18,7 @@ from fastapi.responses import Response
 
 from bot.errors import Transient
 from bot.model.clock import Clock
-from bot.store import Session, Store, figures, stuck
+from bot.store import Session, Store, figures, processes, stuck
 from bot.store.figures import Figures
 from bot.web.metric_table import BY_NAME
 from bot.web.tally import Tally, counted
@@ -89,7 +89,7 @@ class Metrics:
 
     def _look(self, session: Session) -> None:
         now = self._clock.now()
-        self._figures = figures.figures(session, now, self._store.now(session), self._own().process)
+        self._figures = figures.figures(session, now, processes.now(session), self._own().process)
         self._stuck = stuck.stuck(session, now)
         self._tally.look(session)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.model.clock import Clock
-from bot.store import Session, Store, figures, migrate, stuck
+from bot.store import Session, Store, figures, migrate, processes, stuck
 
 #: how long the same delivery may be the oldest that is due while nothing comes of it: GitHub may be slow to answer
 DELIVERY_STILL = timedelta(minutes=5)
@@ -59,7 +59,7 @@ class Readiness:
         """Whether every duty is somebody's who lives."""
         if not self._duties:
             return None
-        free = await self._store.read(lambda session: figures.unheld(session, self._duties, self._store.now(session)))
+        free = await self._store.read(lambda session: figures.unheld(session, self._duties, processes.now(session)))
         return f"nobody does: {', '.join(sorted(free))}" if free else None
 
     async def moves(self) -> str | None:

@@ -87,7 +87,7 @@ class Retry(Node):
 
     max: int = Field(2, ge=0, le=10, description="attempts beyond the first; an outage of GitHub takes none of them")
     base: Duration = Field(2.0, description="the first pause; each further one is twice as long, ±25 %")
-    cap: Duration = Field(60.0, description="the longest pause")
+    cap: Duration = Field(60.0, description="the longest pause; a day at most")
 
 
 class Runner(Node):

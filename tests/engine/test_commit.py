@@ -312,6 +312,24 @@ async def test_a_retry_waits_in_the_queue_and_holds_nobody(store: Store) -> None
     assert (second.step.id, second.attempt.number) == ("s1", 2)
 
 
+@pytest.mark.parametrize(("later", "starts"), [(timedelta(hours=23), False), (timedelta(days=1), True)])
+async def test_no_retry_waits_longer_than_a_day(store: Store, later: timedelta, starts: bool) -> None:
+    """However long it was asked for: a run that is taken because it is due does not go back to the queue for that."""
+    case = await open_case(store)
+    await case.record(await case.begin(), Faulted("busy", 3 * 86_400))
+    assert (await case.run()).not_before == NOW + timedelta(days=1)
+    claimed = await store.write(lambda s: runs.claim(s, "me", NOW + later))
+    assert (claimed is not None) is starts
+
+
+async def test_a_retry_of_a_clock_that_was_set_back_starts(store: Store) -> None:
+    """The run is due by its row, and so is what it goes on with."""
+    case, earlier = await open_case(store), NOW - timedelta(days=2)
+    await case.record(await case.begin(), Faulted("busy", 90))
+    assert await store.write(lambda s: runs.claim(s, "me", earlier)) == case.run_id
+    assert (await case.begin(earlier)).attempt.number == 2
+
+
 @pytest.mark.parametrize(
     ("cancelled", "state", "code", "states"),
     [

@@ -126,6 +126,12 @@ def test_backoff_grows_within_its_cap(faults: int, seed: str) -> None:
     assert wait == backoff(retry, faults, seed)
 
 
+@given(st.text(max_size=30))
+def test_no_pause_is_longer_than_a_day(seed: str) -> None:
+    """Nor is it with its jitter, whatever the workflow says."""
+    assert backoff(Retry.model_validate({"base": "30d", "cap": "30d"}), 9, seed) == 86_400
+
+
 @given(st.lists(st.sampled_from([S, X, T]), max_size=12))
 def test_any_walk_ends(states: list[AttemptState]) -> None:
     """Whatever each attempt leads to, the walk reaches an end within the bounds of its retries."""

@@ -15,6 +15,7 @@ from bot.model.state import DeliveryState, DispatchState, OutboxState, RunState
 from bot.model.thread import Account
 from bot.store import Store, deliveries, forgetting, lives, open_store, purging, threads
 from bot.store.forgetting import FORGOTTEN, Forgotten
+from bot.store.sweep import Sweep, Sweeper
 from bot.store.tables import (
     CommentVersion,
     Delivery,
@@ -34,7 +35,7 @@ from tests.databases import on_both
 from tests.rows import ANA, NOW, REPOSITORY
 from tests.store import house
 from tests.store.house import WORDS
-from tests.store.test_retention import upkeep
+from tests.store.test_retention import At, upkeep
 
 pytestmark = on_both
 
@@ -260,6 +261,38 @@ async def test_what_is_being_said_is_waited_for(store: Store) -> None:
     assert await store.read(lambda session: session.exec(select(Outbox)).all()) == []
 
 
+@pytest.mark.parametrize("state", [OutboxState.SENDING, OutboxState.POSTED])
+async def test_what_no_run_says_is_waited_for_too(store: Store, state: OutboxState) -> None:
+    """Its thread is there as long as that."""
+    await store.write(lambda session: house.post(session, 1, Slot("x", "b"), WORDS, NOW, state=state))
+    assert await keeping(store).forget(of("repository", 501, "acme/widgets")) is (state is OutboxState.POSTED)
+    assert bool(await store.read(house.words_in)) is (state is OutboxState.SENDING)
+
+
+async def test_a_delivery_that_nobody_looked_at_is_waited_for(store: Store) -> None:
+    """It begins something, or nothing; then it goes, a person's as well."""
+
+    def take(session: Session) -> None:
+        deliveries.take(session, rows.delivery("a"), NOW)
+        found = deliveries.find(session, "a")
+        assert found is not None
+        found.body = f'{{"sender": {{"id": 13}}, "text": "{WORDS}"}}'.encode()
+
+    def look(session: Session) -> None:
+        found = deliveries.find(session, "a")
+        assert found is not None
+        deliveries.settle(session, found.id, DeliveryState.IGNORED)
+
+    await store.write(take)
+    both = (of("user", SAM.id, "sam"), of("repository", 501, "acme/widgets"))
+    assert [await keeping(store).forget(what) for what in both] == [False, False]
+    assert await store.read(house.words_in) == {"delivery.body"}
+    await store.write(look)
+    assert await keeping(store).forget(both[0])
+    assert await store.read(house.words_in) == set()
+    assert await keeping(store).forget(both[1])
+
+
 # -- a person ----------------------------------------------------------------------------------------------------------
 
 
@@ -338,6 +371,100 @@ async def test_a_run_of_theirs_under_way_is_let_end(store: Store) -> None:
     assert not await keeping(store).look()
     assert "dispatch.request" not in await store.read(house.words_in)
     assert await store.read(forgetting.asked) == []
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["read", "perhaps by a tool"])
+async def test_a_run_of_somebody_else_that_reads_them_goes_when_it_has_ended(store: Store, complete: bool) -> None:
+    """Also where only the comment tells that it may have read it; that goes with it."""
+    what = of("user", SAM.id, "sam")
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", state=RunState.RUNNING)
+        read = house.thread_json((5,), "of-sam", complete=True, actor=SAM)
+        unread = house.thread_json((), "", complete=False, actor=ANA)
+        session.get_one(Run, run_id).thread_blob = house.blob(session, read if complete else unread, NOW)
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        house.remember(session, house.comment(6, "of-sam", author=SAM), number=2)
+        return run_id
+
+    run_id = await store.write(work)
+    await store.write(lambda session: forgetting.ask(session, what))
+    assert await keeping(store).look()
+    known = select(CommentVersion.comment_id)
+    assert await store.read(lambda session: session.exec(known).all()) == [5]
+
+    def end(session: Session) -> None:
+        run = session.get_one(Run, run_id)
+        run.state, run.ended_at = RunState.SUCCEEDED, NOW + HOUR
+
+    await store.write(end)
+    assert not await keeping(store).look()
+    assert await purged(store) == [run_id]
+    assert await store.read(lambda session: house.words_in(session, "of-sam")) == set()
+    assert await store.read(forgetting.asked) == []
+
+
+@pytest.mark.parametrize("by_run", [True, False])
+async def test_a_post_that_may_quote_them_goes_when_it_has_left(store: Store, by_run: bool) -> None:
+    """It names nobody: where it is said tells."""
+    what = of("user", SAM.id, "sam")
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", shown=(5,), actor=SAM) if by_run else None
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        return house.post(session, 1, Slot("x", "b"), "a-quote", NOW, run_id=run_id, state=OutboxState.PENDING)
+
+    row_id = await store.write(work)
+    await store.write(lambda session: forgetting.ask(session, what))
+    assert await keeping(store).look()
+    assert await store.read(lambda session: house.words_in(session, "a-quote")) >= {"outbox.body"}
+
+    def left(session: Session) -> None:
+        session.get_one(Outbox, row_id).state = OutboxState.POSTED
+
+    await store.write(left)
+    assert not await keeping(store).look()
+    assert await store.read(lambda session: house.words_in(session, "a-quote")) == set()
+    assert await store.read(forgetting.asked) == []
+
+
+class Ending(Sweeper):
+    """A run ends just when the runs have been looked at, and nothing else has."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        super().__init__(store, At(NOW + 2 * HOUR))
+        self._run_id = run_id
+
+    async def sweep(self, one: Sweep) -> int:
+        """As ever, but for the first."""
+        if one.name == "outbox":
+            await self._store.write(self._end)
+        return await super().sweep(one)
+
+    def _end(self, session: Session) -> None:
+        if (run := session.get(Run, self._run_id)) is not None and not run.state.ended:
+            run.state, run.ended_at = RunState.SUCCEEDED, NOW + HOUR
+            session.get_one(Dispatch, run.dispatch_id).state = DispatchState.DONE
+
+
+@pytest.mark.parametrize("what", [of("repository", 501, "acme/widgets"), of("user", SAM.id, "sam")], ids=["all", "one"])
+async def test_what_ends_meanwhile_goes_too(store: Store, what: Forgotten) -> None:
+    """Though it was under way when it was looked at; what tells that it has to go stays until then."""
+
+    def work(session: Session) -> str:
+        run_id = house.run(session, "a", state=RunState.RUNNING)
+        unread = house.thread_json((), "", complete=False, actor=ANA)
+        session.get_one(Run, run_id).thread_blob = house.blob(session, unread, NOW)
+        house.remember(session, house.comment(5, "of-sam", author=SAM))
+        return run_id
+
+    run_id = await store.write(work)
+    clock = At(NOW + 2 * HOUR)
+    assert await Upkeep(store, clock, 30, Ending(store, run_id)).forget(what)
+    assert await purged(store) == ([run_id] if what.kind == "user" else [])
+    assert await store.read(lambda session: house.words_in(session, "of-sam")) == set()
+    left = await store.read(lambda session: session.exec(select(Run.id)).all())
+    assert left == ([run_id] if what.kind == "user" else [])
 
 
 # -- whom that means ---------------------------------------------------------------------------------------------------

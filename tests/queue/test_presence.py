@@ -12,7 +12,7 @@ from sqlmodel import col, update
 
 from bot.errors import Lost, Transient
 from bot.queue import Presence, presence
-from bot.store import Store, open_store, processes
+from bot.store import Session, Store, open_store, processes
 from bot.store.tables import Duty, Process
 from tests.databases import on_both
 
@@ -106,17 +106,18 @@ async def test_a_duty_that_has_moved_is_left(stores: tuple[Store, Store], monkey
     monkeypatch.setattr(presence, "BEAT", 0.05)
     member = Member(stores[0])
 
-    def owned(by: str, lease: timedelta) -> Callable[..., object]:
-        return lambda s: s.execute(update(Duty).values(owner=by, until=processes.now(s) + lease))
+    def another(session: Session) -> None:
+        processes.beat(session, "another", host="h", kind="worker")
+        session.execute(update(Duty).values(owner="another"))
 
     async with AsyncExitStack() as stack:
         await started(stack, member)
         await until(lambda: member.at_it)
-        await stores[1].write(owned("another", timedelta(hours=1)))
+        await stores[1].write(another)
         await until(lambda: not member.at_it)
         with pytest.raises(Lost):
             await member.duty.store.write(lambda _: None)
-        await stores[1].write(owned("another", timedelta(0)))
+        await stores[1].write(lambda s: processes.leave(s, "another"))
         await until(lambda: member.at_it)
         await member.duty.store.write(lambda _: None)
     assert member.begun == 2

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -176,18 +175,6 @@ async def test_a_reading_sees_one_moment(store: Store) -> None:
     changed.set()
     assert await reading == [0, 0]
     assert await count(store) == 1
-
-
-async def test_the_time_is_aware_and_goes_on(store: Store) -> None:
-    """UTC on both; within a transaction too."""
-
-    def times(session: Session) -> list[datetime]:
-        return [store.now(session), store.now(session)]
-
-    before = datetime.now(UTC)
-    first, second = await store.write(times)
-    assert first.tzinfo is UTC
-    assert before - timedelta(seconds=1) < first < second < before + timedelta(minutes=1)
 
 
 async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> None:

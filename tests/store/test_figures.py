@@ -143,8 +143,8 @@ async def test_processes_and_duties(store: Store) -> None:
     def work(session: Session) -> None:
         for name, beat in (("a", 0), ("b", -9)):
             session.add(Process(id=name, host="h", kind="serve", started_at=NOW, beat_at=after(beat)))
-        session.add(Duty(name="intake", owner="a", until=NOW))
-        session.add(Duty(name="outbox", owner="b", until=NOW))
+        session.add(Duty(name="intake", owner="a"))
+        session.add(Duty(name="outbox", owner="b"))
 
     await store.write(work)
     found = await of(store)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlmodel import col, select, update
 
 from bot.store import Session, Store, duties, processes
-from bot.store.processes import DEAD_AFTER, FORGET_AFTER, FORGET_WRITERS_AFTER
+from bot.store.processes import DEAD_AFTER, FORGET_WRITERS_AFTER
 from bot.store.tables import Duty, Landmark, Process
 from bot.store.tables.cluster import WRITERS
 
@@ -60,16 +60,6 @@ async def test_a_short_silence_is_no_death(store: Store) -> None:
     await store.write(beat)
     await store.write(lambda s: aged(s, "a", DEAD_AFTER - timedelta(seconds=2)))
     assert await store.read(processes.living) == {"a"}
-
-
-async def test_who_is_long_dead_is_forgotten(store: Store) -> None:
-    """By whoever beats next; the merely dead stay to be looked at."""
-    for name in ("a", "b", "c"):
-        await store.write(lambda s, name=name: beat(s, name))  # type: ignore[misc]  # mypy cannot infer the lambda's default
-    await store.write(lambda s: aged(s, "a", FORGET_AFTER + timedelta(seconds=1)))
-    await store.write(lambda s: aged(s, "b", DEAD_AFTER * 2))
-    await store.write(lambda s: beat(s, "c"))
-    assert await store.read(lambda s: sorted(s.exec(select(Process.id)))) == ["b", "c"]
 
 
 async def test_last_transactions_of_stores_that_are_gone_are_forgotten(store: Store) -> None:

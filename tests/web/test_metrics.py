@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.errors import Transient
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
-from bot.store import Session, Store, outbox, runs
+from bot.store import Session, Store, outbox, processes, runs
 from bot.store.tables import Allowance, Attempt, Duty, Process, Spend
 from bot.web import metrics
 from bot.web.access import Access
@@ -86,11 +86,11 @@ async def test_the_figures(store: Store) -> None:
     await store.write(happen)
 
     def duties(session: Session) -> None:
-        at = store.now(session)
+        at = processes.now(session)
         session.add(Process(id="p", host="h", kind="serve", started_at=at, beat_at=at))
         # alone on its database, and so without a beat
         session.add(Process(id="me", host="h", kind="worker", started_at=NOW, beat_at=NOW))
-        session.add_all([Duty(name="intake", owner="p", until=at), Duty(name="outbox", owner="dead", until=at)])
+        session.add_all([Duty(name="intake", owner="p"), Duty(name="outbox", owner="dead")])
 
     await store.write(duties)
     found = await of(make(store))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import text
 
-from bot.store import Session, Store, deliveries
+from bot.store import Session, Store, deliveries, processes
 from bot.store.tables import Allowance, Duty, Process
 from bot.web.readiness import DELIVERY_STILL, RUN_STILL, Readiness
 from tests import rows
@@ -39,9 +39,9 @@ async def test_duties(store: Store, clock: FakeClock) -> None:
     assert await ready.held() == "nobody does: intake, outbox"
 
     def work(session: Session) -> None:
-        at = store.now(session)
+        at = processes.now(session)
         session.add(Process(id="a", host="h", kind="worker", started_at=at, beat_at=at))
-        session.add_all([Duty(name=name, owner="a", until=at) for name in ("intake", "outbox")])
+        session.add_all([Duty(name=name, owner="a") for name in ("intake", "outbox")])
 
     await store.write(work)
     assert await ready.held() is None

@@ -24,11 +24,10 @@ class Process(SQLModel, table=True):
 
 
 class Duty(SQLModel, table=True):
-    """What one process at a time may do (intake, outbox, …), and who does it until when, by the database's time."""
+    """What one process at a time may do (intake, outbox, …), and who does it."""
 
     name: str = Field(primary_key=True)
     owner: str
-    until: datetime = instant()
 
 
 class Allowance(SQLModel, table=True):
