@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
-from bot.dispatch.authorise import patience, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.occasion import Postponed
-from bot.dispatch.owed import BROKEN, REFUSED, SET_ASIDE, UNANSWERED, Owed
+from bot.dispatch.owed import BROKEN, LIMITED, REFUSED, SET_ASIDE, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.model.event import Event
 from bot.model.ident import new_id
+from bot.model.patience import patience, patient
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries, suspects
 from bot.store.tables import Delivery
@@ -175,7 +175,9 @@ class Intake:
         now = self._p.clock.now()
         since = delivery.trying_since or now
         if not patient(since, now, error):
-            await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
+            long = f"{patience(error).seconds // 60} minutes"
+            why = f"GitHub's limit held it up for {long}" if error.limited else f"GitHub did not answer for {long}"
+            await self._failed(delivery, f"{why}: {error}", LIMITED if error.limited else UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
         until = min(now + wait, max(since + patience(error), now + timedelta(seconds=2)))

@@ -21,6 +21,7 @@ from bot.store.tables import Delivery
 _log = log.get("dispatch")
 
 UNANSWERED = "Nothing was done about this: GitHub did not answer for 15 minutes. Ask again once it does."
+LIMITED = "Nothing was done about this: GitHub let the bot ask no more for two hours. Ask again later."
 REFUSED = "Nothing was done about this: GitHub refused something that it needs. The operator finds what in the log."
 BROKEN = "Nothing was done about this: the bot itself failed. Its operator finds why in its log."
 SET_ASIDE = (

@@ -11,6 +11,7 @@ from typing import Any
 from bot.engine.route import FAIL, Ended, Route, RouteFault, Scope, Taken, admits, route
 from bot.model.ident import digest
 from bot.model.outcome import Faulted
+from bot.model.patience import PATIENCE, named
 from bot.model.state import AttemptState, RunState
 from bot.store.tables import Attempt
 from bot.workflows import Retry, Step
@@ -162,8 +163,6 @@ def _again(walk: Walk, last: Attempt, not_before: datetime | None = None) -> Sta
 
 #: seconds before the first and every further try while GitHub does not answer
 _OUTAGE_FIRST, _OUTAGE_LONGEST = 5.0, 60.0
-#: how long GitHub is asked for what a run cannot go on without: a role, a file, a thread, the head of an answer
-PATIENCE = timedelta(minutes=15)
 
 #: failures of a step that are really the end of the run's allowance
 _ENDS = {"run_timed_out": RunState.TIMED_OUT}
@@ -210,9 +209,8 @@ def used_up(step: Step, walk: Walk, fault: Faulted, now: datetime) -> bool:
     before = _outage(walk, met_again=True)
     if not before:
         return False
-    # what GitHub itself told us to wait is not its silence
-    told = sum(asked for one in before if (asked := _asked(one)) > _OUTAGE_LONGEST)
-    return now - (before[0].ended_at or before[0].started_at) >= PATIENCE + timedelta(seconds=told)
+    told = sum((named(_asked(one)) for one in before), timedelta())
+    return now - (before[0].ended_at or before[0].started_at) >= PATIENCE + told
 
 
 def _faults(walk: Walk) -> int:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bot.dispatch.intake import LOOK_EVERY
-from bot.dispatch.owed import UNANSWERED
+from bot.dispatch.owed import LIMITED, UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
 from tests.databases import on_both
@@ -187,6 +187,19 @@ async def test_after_fifteen_minutes_of_faults_it_is_a_no(
     assert 5 <= tries <= 20
     assert (await scene.dispatched(), await scene.said("reaction")) == ([], [])
     assert [UNANSWERED in said for said in await scene.said()] == [True] * known
+
+
+async def test_after_two_hours_of_limits_it_is_told(scene: Scene) -> None:
+    """In words of its own, and not before; it is a limit of something else than what tells roles."""
+    elsewhere = {"retry_after": "3599", "x_ratelimit_remaining": "0", "x_ratelimit_resource": "search"}
+    scene.server.on("GET", f"{REPO}/commits/main", answer({"message": "rate limit"}, 429, **elsewhere))
+    guid = await scene.deliver(comment_payload("@bot hello", MEG))
+    await scene.settle()
+    while (row := await scene.delivery(guid)).not_before is not None:
+        await scene.pass_time(row.not_before)
+    assert (row.state, row.reason[:40]) == (FAILED, "GitHub's limit held it up for 120 minute")
+    assert scene.clock.now() - NOW == timedelta(hours=2)
+    assert [LIMITED in said for said in await scene.said()] == [True]
 
 
 @pytest.mark.parametrize("path", ["permission", f"{REPO}/commits/main"])
