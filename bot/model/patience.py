@@ -1,4 +1,4 @@
-"""How long GitHub is asked again for what nothing can go on without: a role, a file, a thread, the head of an answer."""
+"""How long GitHub is asked again for what nothing goes on without: a role, a file, a thread, the head of an answer."""
 
 from __future__ import annotations
 
