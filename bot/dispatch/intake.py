@@ -95,10 +95,10 @@ class Intake:
         bell = self._p.store.bell("delivery")
         async with asyncio.TaskGroup() as group:
             while True:
-                seen = bell.count
+                seen, before = bell.count, self._p.clock.now()
                 try:
                     fresh = await self._spread(group)
-                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due())
+                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due(before))
                 except Transient as error:
                     _log.error("store_refuses", reason=str(error))
                     await self._p.clock.sleep(PAUSE)
@@ -148,8 +148,11 @@ class Intake:
             self._busy.pop(key, None)
             self._p.store.bell("delivery").ring()
 
-    async def _until_due(self) -> float:
-        due = await self._p.store.read(deliveries.next_due)
+    async def _until_due(self, before: datetime) -> float:
+        """Seconds until one is due that was not at `before`; who is done with a thread rings for what waits in it."""
+        # whichever is earlier: the clock may have been set back meanwhile
+        after = min(before, self._p.clock.now())
+        due = await self._p.store.read(partial(deliveries.next_due, after=after))
         if due is None:
             return LOOK_EVERY
         return max(0.05, (due - self._p.clock.now()).total_seconds())

@@ -15,6 +15,7 @@ from bot.dispatch.intake import LOOK_EVERY
 from bot.dispatch.owed import LIMITED, UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
+from bot.store import deliveries
 from tests.databases import on_both
 from tests.dispatch.scene import (
     ME,
@@ -132,6 +133,39 @@ async def test_a_thread_that_hangs_holds_up_no_other(scene: Scene) -> None:
     hold.set()
     del scene.gate.held[scene.permission(MEG)]
     await scene.until(scene.open, 0)
+
+
+async def test_what_is_due_in_a_thread_that_hangs_is_not_looked_for_all_the_time(scene: Scene) -> None:
+    """Whoever is done with the thread rings."""
+    waits: list[float | None] = []
+    bell = scene.store.bell("delivery")
+    wait = bell.wait
+
+    async def noted(seen: int, timeout: float | None = None) -> None:
+        waits.append(timeout)
+        await wait(seen, timeout)
+
+    bell.wait = noted  # type: ignore[method-assign]  # the test counts
+    scene.start()
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    hold = scene.gate.held[scene.permission(MEG)] = asyncio.Event()
+    await scene.deliver(comment_payload("@bot mine", MEG, comment_id=1000))
+    await scene.until(lambda: _met(scene), 1)
+    behind = await scene.delivery(await scene.deliver(comment_payload("@bot behind", ANA, comment_id=1001)))
+    due = NOW + timedelta(seconds=2)
+    await scene.store.write(lambda s: deliveries.postpone(s, behind.id, due, None, "busy"))
+    scene.clock.advance(3)
+    waits.clear()
+    bell.ring()
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    assert await scene.open(due=True) == 2
+    hold.set()
+    del scene.gate.held[scene.permission(MEG)]
+    await scene.until(scene.open, 0)
+
+
+async def _last(waits: list[float | None]) -> float | None:
+    return waits[-1] if waits else None
 
 
 async def _met(scene: Scene) -> int:
