@@ -203,7 +203,7 @@ class Intake:
             owed = await self._owed.of(delivery)
         except Postponed as later:
             since, until, why = delivery.trying_since or self._p.clock.now(), later.until, later.reason
-            if waits and patient(since, self._p.clock.now()):
+            if waits:  # asking for a role ends by itself: once patience with GitHub ends, it is a no
                 await self._p.store.write(
                     lambda session: deliveries.postpone(session, delivery.id, until, since, why[:500])
                 )

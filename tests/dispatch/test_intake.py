@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bot.dispatch.intake import LOOK_EVERY
-from bot.dispatch.owed import LIMITED, UNANSWERED
+from bot.dispatch.owed import LIMITED, SET_ASIDE, UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
 from bot.store import deliveries
@@ -234,6 +234,21 @@ async def test_after_two_hours_of_limits_it_is_told(scene: Scene) -> None:
     assert (row.state, row.reason[:40]) == (FAILED, "GitHub's limit held it up for 120 minute")
     assert scene.clock.now() - NOW == timedelta(hours=2)
     assert [LIMITED in said for said in await scene.said()] == [True]
+
+
+@pytest.mark.parametrize("waits", [1, 5, 6])
+async def test_what_is_set_aside_is_told_behind_a_limit(scene: Scene, waits: int) -> None:
+    """Whoever asked is told once GitHub says that they may; after two hours of limits nobody is."""
+    limit = answer({"message": "rate limit"}, 429, retry_after="1200")
+    scene.server.on("GET", scene.permission(MEG), *[limit] * (waits + 1), role_answer("maintain"))
+    guid = await scene.deliver(comment_payload("@bot hello", MEG))
+    await scene.ended_over(guid)
+    await scene.settle()
+    while (row := await scene.delivery(guid)).not_before is not None:
+        await scene.pass_time(row.not_before)
+    assert (row.state, row.reason[:9]) == (FAILED, "set aside")
+    assert [SET_ASIDE in said for said in await scene.said()] == [True] * (waits < 6)
+    assert await scene.dispatched() == []
 
 
 @pytest.mark.parametrize("path", ["permission", f"{REPO}/commits/main"])
