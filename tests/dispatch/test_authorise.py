@@ -101,15 +101,17 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("error", FAULTS)
-async def test_no_answer_is_asked_for_again_until_patience_ends(error: Exception) -> None:
+async def test_no_answer_is_asked_for_ever_more_rarely_until_patience_ends(error: Exception) -> None:
     """The tries become rarer, honour what GitHub asks for, the last is at the deadline, and then it is a no."""
     minutes = 120 if isinstance(error, Transient) and error.limited else 15
+    # seven while the delays double up to two minutes, then one every two
+    most = 7 + minutes // 2
     roles = FixedRoles(error)
     now, delays = NOW, []
     while isinstance(verdict := await authorise(roles, REPOSITORY, ANA, rules(), since=NOW, now=now), Later):
         delays.append((verdict.not_before - now).total_seconds())
         now = verdict.not_before
-        assert len(delays) <= minutes
+        assert len(delays) <= most
     assert isinstance(verdict, Denied)
     assert f"within {minutes} minutes" in verdict.reason
     assert now == NOW + timedelta(minutes=minutes)
