@@ -87,7 +87,10 @@ def again(
 
 
 def unread(session: Session, attempt: Attempt, gate: Gate, fault: Faulted, now: datetime) -> Failed | None:
-    """GitHub did not tell the head: the answer is kept and looked at again; the failure after 15 minutes."""
+    """GitHub did not tell the head: the answer is kept and looked at again; the failure after 15 minutes.
+
+    Waits that GitHub itself named do not count among them.
+    """
     answer = gate.answer or {}
     since = datetime.fromisoformat(str(answer.get("since") or now.isoformat()))
     if now - since >= PATIENCE:
