@@ -93,7 +93,7 @@ class Bot:
         """What is wrong with the database, None if it can be read and takes writes."""
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                await self.store.read(deliveries.next_due)
+                await self.store.read(lambda session: deliveries.find(session, ""))
                 await self.store.write(probe)
         except TimeoutError:
             return f"it took no write within {STORE_SECONDS:g} s"

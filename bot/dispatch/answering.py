@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.dispatch import shown
 from bot.dispatch.acceptance import Acceptance, Act, Asked, react
-from bot.dispatch.authorise import Allowed, Denied, patient
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.builtins import BUILTINS
 from bot.dispatch.commands import Command, key_values
 from bot.dispatch.heads import head_of, show_head
@@ -17,6 +17,7 @@ from bot.dispatch.occasion import Occasion
 from bot.dispatch.replies import Prepare, Replies
 from bot.errors import Transient, UserError
 from bot.github import RepositoryClient
+from bot.model.patience import patient
 from bot.model.role import Role
 from bot.model.thread import Account, Comment
 from bot.publish import inline_code, note_body, say_gate
@@ -80,8 +81,8 @@ async def _prepare(replies: Replies, asked: Asked, acceptance: Acceptance, clien
             head = await head_of(client, event.issue.number)
         places = await replies.store.read(partial(_places, asked, acceptance))
         present.update(await shown.read(client, places))
-    except Transient:
-        if patient(acceptance.delivery.trying_since, acceptance.now):  # afterwards whoever answered is told
+    except Transient as error:
+        if patient(acceptance.delivery.trying_since, acceptance.now, error):  # afterwards whoever answered is told
             raise
 
     def act(session: Session, thread: Thread) -> None:

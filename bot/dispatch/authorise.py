@@ -8,13 +8,10 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.errors import Forbidden, NotFound, Transient
+from bot.model.patience import patience
 from bot.model.role import Role, strictest
 from bot.model.thread import Account, Repository
 
-#: How long an answer that did not come is asked for again, counted from the first time that it did not.
-PATIENCE = timedelta(minutes=15)
-#: The same for a rate limit: GitHub says when it ends, and its hour must cost nobody a request.
-PATIENCE_LIMITED = timedelta(hours=2)
 _FIRST_DELAY = timedelta(seconds=2)
 _LONGEST_DELAY = timedelta(minutes=2)
 
@@ -71,23 +68,13 @@ class Roles(Protocol):
         ...
 
 
-def patience(error: Exception | None = None) -> timedelta:
-    """How long GitHub is asked again after this."""
-    return PATIENCE_LIMITED if isinstance(error, Transient) and error.limited else PATIENCE
-
-
-def patient(since: datetime | None, now: datetime, error: Exception | None = None) -> bool:
-    """Whether GitHub is asked again where it does not answer; `since` is when it first did not."""
-    return since is None or now - since < patience(error)
-
-
 async def authorise(
     roles: Roles, repository: Repository, sender: Account, rules: Rules, *, since: datetime, now: datetime
 ) -> Verdict:
     """Whether `sender`, who caused the event, may command in `repository`.
 
-    `since` is when it was first asked in vain: 15 minutes later a role that cannot be read is a no. Only the sender
-    counts, never the author of the text and never `author_association`.
+    `since` is when it was first asked in vain: once patience with GitHub ends, a role that cannot be read is a no. Only
+    the sender counts, never the author of the text and never `author_association`.
     """
     known = without_role(sender, rules)
     if known:

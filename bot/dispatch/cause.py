@@ -9,6 +9,7 @@ from bot.model.event import Event
 from bot.workflows.triggers import OPENED
 
 REVIEWED = "review_submitted"
+SYNCHRONIZE = "synchronize"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def _closed(event: Event) -> Cause:
 
 
 def _synchronize(event: Event) -> Cause:
-    return Cause("synchronize", f"{event.sender.login} pushed; the head is {event.fields.get('sha', '')[:7]} now.")
+    return Cause(SYNCHRONIZE, f"{event.sender.login} pushed; the head is {event.fields.get('sha', '')[:7]} now.")
 
 
 def _ready(event: Event) -> Cause:

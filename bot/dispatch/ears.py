@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from bot import log
 from bot.dispatch import schedules
-from bot.dispatch.authorise import patient
 from bot.dispatch.configuration_check import hear_configuration
 from bot.dispatch.heads import hear_head
 from bot.dispatch.lifecycle import hear_end, hear_unlocked
@@ -22,6 +21,7 @@ from bot.dispatch.review_loop import changes_requested
 from bot.dispatch.ticks import hear_tick
 from bot.dispatch.triggers import hear_event
 from bot.errors import Forbidden, NotFound, Transient
+from bot.model.patience import patient
 
 _log = log.get("dispatch")
 

@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from bot import log, publish
 from bot.dispatch import events
 from bot.dispatch.actions import Actions
-from bot.dispatch.authorise import patience, patient
 from bot.dispatch.hearing import Hearing
 from bot.dispatch.occasion import Postponed
-from bot.dispatch.owed import BROKEN, REFUSED, SET_ASIDE, UNANSWERED, Owed
+from bot.dispatch.owed import BROKEN, LIMITED, REFUSED, SET_ASIDE, UNANSWERED, Owed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.model.event import Event
 from bot.model.ident import new_id
+from bot.model.patience import patience, patient
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries, suspects
 from bot.store.tables import Delivery
@@ -95,10 +95,10 @@ class Intake:
         bell = self._p.store.bell("delivery")
         async with asyncio.TaskGroup() as group:
             while True:
-                seen = bell.count
+                seen, before = bell.count, self._p.clock.now()
                 try:
                     fresh = await self._spread(group)
-                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due())
+                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due(before))
                 except Transient as error:
                     _log.error("store_refuses", reason=str(error))
                     await self._p.clock.sleep(PAUSE)
@@ -148,8 +148,11 @@ class Intake:
             self._busy.pop(key, None)
             self._p.store.bell("delivery").ring()
 
-    async def _until_due(self) -> float:
-        due = await self._p.store.read(deliveries.next_due)
+    async def _until_due(self, before: datetime) -> float:
+        """Seconds until one is due that was not at `before`; who is done with a thread rings for what waits in it."""
+        # whichever is earlier: the clock may have been set back meanwhile
+        after = min(before, self._p.clock.now())
+        due = await self._p.store.read(partial(deliveries.next_due, after=after))
         if due is None:
             return LOOK_EVERY
         return max(0.05, (due - self._p.clock.now()).total_seconds())
@@ -175,7 +178,9 @@ class Intake:
         now = self._p.clock.now()
         since = delivery.trying_since or now
         if not patient(since, now, error):
-            await self._failed(delivery, f"GitHub did not answer for 15 minutes: {error}", UNANSWERED)
+            long = f"{patience(error).seconds // 60} minutes"
+            why = f"GitHub's limit held it up for {long}" if error.limited else f"GitHub did not answer for {long}"
+            await self._failed(delivery, f"{why}: {error}", LIMITED if error.limited else UNANSWERED)
             return
         wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
         until = min(now + wait, max(since + patience(error), now + timedelta(seconds=2)))
@@ -198,7 +203,7 @@ class Intake:
             owed = await self._owed.of(delivery)
         except Postponed as later:
             since, until, why = delivery.trying_since or self._p.clock.now(), later.until, later.reason
-            if waits and patient(since, self._p.clock.now()):
+            if waits:  # asking for a role ends by itself: once patience with GitHub ends, it is a no
                 await self._p.store.write(
                     lambda session: deliveries.postpone(session, delivery.id, until, since, why[:500])
                 )

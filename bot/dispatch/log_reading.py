@@ -54,7 +54,7 @@ class Log(Protocol):
 
 @dataclass(slots=True)
 class Missing:
-    """A delivery that the log has and we do not. `answered` says that some attempt got a 2xx."""
+    """A delivery that the log has and we do not."""
 
     guid: str
     #: the newest attempt, to ask by: every one of a GUID sent the same, and this one stays longest
@@ -64,9 +64,15 @@ class Missing:
     first: int
     event: str
     action: str
-    answered: bool
+    #: the attempts that got a 2xx, newest first: whose that was, each tells
+    taken: tuple[int, ...]
     #: what became of the newest attempt
     status: str
+
+    @property
+    def answered(self) -> bool:
+        """Whether some attempt got a 2xx."""
+        return bool(self.taken)
 
     @property
     def name(self) -> str:
@@ -151,16 +157,15 @@ class LogReading:
         guids = {one.guid for one in wanted}
         have = await self._store.read(lambda session: deliveries.known(session, self._app_id, guids)) if guids else ()
         for one in wanted:
+            taken = (one.id,) if one.answered else ()
             if one.guid in have:
                 self._found.pop(one.guid, None)
             elif (known := self._found.get(one.guid)) is not None:
                 known.at, known.first = min((known.at, known.first), (one.at, one.id))
-                known.answered |= one.answered
+                known.taken += taken
             else:
                 status = f"{one.status_code} {one.status}".strip()
-                self._found[one.guid] = Missing(
-                    one.guid, one.id, one.at, one.id, one.event, one.action, one.answered, status
-                )
+                self._found[one.guid] = Missing(one.guid, one.id, one.at, one.id, one.event, one.action, taken, status)
         if len(self._found) > self._most:
             ordered = self.missing()
             self._found = {each.guid: each for each in ordered[: self._most]}
@@ -191,9 +196,15 @@ class LogReading:
     async def _one(self, one: Missing) -> str:
         if await self._store.read(lambda session: deliveries.known(session, self._app_id, {one.guid})):
             return "duplicate"  # it arrived meanwhile
-        request = await self._hooks.request(one.attempt_id)
-        if one.answered and not self._accepted and (words := _in_our_words(request.answer)) is not None:
-            return "accepted" if words == "accepted" else "left"
+        if self._accepted or not one.answered:
+            request = await self._hooks.request(one.attempt_id)
+        else:
+            asked = [await self._hooks.request(attempt) for attempt in one.taken]
+            # a redelivery may have met something else than we are: whatever came later, what we said once holds
+            words = {_in_our_words(each.answer) for each in asked}
+            if words & _OURS:
+                return "accepted" if "accepted" in words else "left"
+            request = asked[0]
         made = None if request.payload is None else self._admitted(one, request.payload, request.headers)
         if made is None:
             _log.warning("delivery_not_read", guid=one.guid, what=one.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bot import log
-from bot.dispatch import events, review_loop, schedules
+from bot.dispatch import events, review_loop, schedules, triggers
 from bot.dispatch.configuration import Configured
 from bot.dispatch.looking import Looking
 from bot.dispatch.memory import is_purged
@@ -21,6 +21,7 @@ from bot.store.tables import Delivery
 _log = log.get("dispatch")
 
 UNANSWERED = "Nothing was done about this: GitHub did not answer for 15 minutes. Ask again once it does."
+LIMITED = "Nothing was done about this: GitHub let the bot ask no more for two hours. Ask again later."
 REFUSED = "Nothing was done about this: GitHub refused something that it needs. The operator finds what in the log."
 BROKEN = "Nothing was done about this: the bot itself failed. Its operator finds why in its log."
 SET_ASIDE = (
@@ -89,4 +90,6 @@ class Owed:
         return Occasion(parts, delivery, event, occasion.identity, occasion.client, configured=configured)
 
     async def _wanted(self, occasion: Occasion) -> bool:
-        return bool((await self._looking.look(occasion)).asked) or await review_loop.owed(occasion)
+        if (await self._looking.look(occasion)).asked:
+            return True
+        return await review_loop.owed(occasion) or await triggers.owed(occasion)

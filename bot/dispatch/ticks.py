@@ -10,11 +10,12 @@ from typing import Any
 
 from bot.dispatch import shown
 from bot.dispatch.answering import person
-from bot.dispatch.authorise import Allowed, Denied, patient
+from bot.dispatch.authorise import Allowed, Denied
 from bot.dispatch.heads import head_of, show_head
 from bot.dispatch.occasion import Heard, Occasion, Postponed
 from bot.errors import Transient, UserError
 from bot.model.event import Event
+from bot.model.patience import patient
 from bot.model.role import Role
 from bot.model.state import GateState, OutboxState
 from bot.model.thread import Comment
@@ -74,9 +75,9 @@ async def hear_tick(occasion: Occasion) -> Heard | None:
         who, may_command = await _who(occasion)
         head = await _head(occasion, found, change)
         present.update(await _others(occasion, found, change))
-    except Transient:
+    except Transient as error:
         # whatever GitHub keeps to itself, the text is put back, and a tick that cannot be looked at does not count
-        if patient(occasion.delivery.trying_since, parts.clock.now()):
+        if patient(occasion.delivery.trying_since, parts.clock.now(), error):
             raise
 
     def act(session: Session, thread: Thread) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.dispatch.acceptance import REQUESTS_MAX, Asked
 from bot.dispatch.authorise import Allowed, Denied
-from bot.dispatch.cause import REVIEWED, Cause, caused
+from bot.dispatch.cause import REVIEWED, SYNCHRONIZE, Cause, caused
 from bot.dispatch.commands import Command
 from bot.dispatch.occasion import Heard, Occasion, Postponed, silent
 from bot.dispatch.parts import Parts
@@ -26,25 +26,46 @@ async def hear_event(occasion: Occasion) -> Heard | None:
 
     What the sender may not start is silent; the reason stays with the delivery.
     """
-    event = occasion.event
-    cause = caused(event)
-    if cause is None or (cause.name == REVIEWED and await opener(occasion) is not None):
-        # reviews of a pull request of ours are a matter of the review loop
+    cause = await _cause(occasion)
+    if cause is None:
         return None
     usable = (await occasion.configured()).configuration
     if usable is None:
         return silent(f"{cause.name}: the configuration cannot be used")
     # a mention of the same event is the request: what it names is not started a second time
     named = {one.command.name for one in occasion.asked if one.for_workflow}
-    names = tuple(n for n in listening(usable, cause.name, event.fields.get("label", "")) if n not in named)
+    names = tuple(name for name in _listening(usable, cause, occasion) if name not in named)
     if not names:
         return None
-    if cause.name == "synchronize" and event.pull is not None:
+    if cause.name == SYNCHRONIZE:
         hold(occasion.parts, occasion.delivery)
-        now = await occasion.client.pull_request(event.issue.number)
-        if not now.is_open or now.head_sha != event.pull.head_sha:
+        if await _superseded(occasion):
             return silent(SUPERSEDED)
     return await started(occasion, cause, names)
+
+
+async def owed(occasion: Occasion) -> bool:
+    """Whether an event starts a workflow that its sender may start, without anybody's words."""
+    cause = await _cause(occasion)
+    usable = (await occasion.configured()).configuration if cause is not None else None
+    if cause is None or usable is None or not (names := _listening(usable, cause, occasion)):
+        return False
+    if cause.name == SYNCHRONIZE and await _superseded(occasion):
+        return False
+    return bool((await _allowed(occasion, usable, cause, names))[0])
+
+
+async def _cause(occasion: Occasion) -> Cause | None:
+    """The trigger that an event is. Reviews of a pull request of ours are a matter of the review loop."""
+    cause = caused(occasion.event)
+    return None if cause is not None and cause.name == REVIEWED and await opener(occasion) is not None else cause
+
+
+async def _superseded(occasion: Occasion) -> bool:
+    """Whether another push came behind this one, or the end of the pull request."""
+    event = occasion.event
+    now = await occasion.client.pull_request(event.issue.number)
+    return not now.is_open or (event.pull is not None and now.head_sha != event.pull.head_sha)
 
 
 def hold(parts: Parts, delivery: Delivery) -> None:
@@ -53,6 +74,10 @@ def hold(parts: Parts, delivery: Delivery) -> None:
     # what seems to come from the future came before the clock was set back
     if delivery.received_at <= parts.clock.now() < until:
         raise Postponed(until, "held: more pushes may follow")
+
+
+def _listening(usable: Configuration, cause: Cause, occasion: Occasion) -> tuple[str, ...]:
+    return listening(usable, cause.name, occasion.event.fields.get("label", ""))
 
 
 def listening(usable: Configuration, name: str, label: str = "") -> tuple[str, ...]:
@@ -67,14 +92,7 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
     """
     usable = (await occasion.configured()).configuration
     assert usable is not None, "nothing listens in a configuration that cannot be used"
-    allowed: list[tuple[str, Role | None]] = []
-    denied: list[str] = []
-    for name in names:
-        match await occasion.authorised(usable.role_for(name)):
-            case Allowed(role=role):
-                allowed.append((name, most if most and role and role.at_least(most) else role))
-            case Denied(reason=reason):
-                denied.append(f"{cause.name}: {name} was not started: {reason}")
+    allowed, denied = await _allowed(occasion, usable, cause, names)
     if not allowed:
         return silent("; ".join(denied))
     acceptance = occasion.acceptance()
@@ -84,8 +102,24 @@ async def started(occasion: Occasion, cause: Cause, names: Sequence[str], *, mos
         ordinal = max(REQUESTS_MAX, dispatches.next_ordinal(session, occasion.delivery.id))
         for place, (name, role) in enumerate(allowed, ordinal):
             if name not in known:  # the review loop has asked for it with all that was said
-                asked = Asked(place, Command("named", name, dict(cause.cap)), role, cause)
+                speaks = most if most and role and role.at_least(most) else role
+                asked = Asked(place, Command("named", name, dict(cause.cap)), speaks, cause)
                 accept(session, thread, acceptance, asked, None, occasion.parts.speaker)
 
     reasons = [f"{cause.name}: {', '.join(name for name, _ in allowed)}", *denied]
     return Heard("; ".join(reasons), act)
+
+
+async def _allowed(
+    occasion: Occasion, usable: Configuration, cause: Cause, names: Sequence[str]
+) -> tuple[list[tuple[str, Role | None]], list[str]]:
+    """What the sender may start of those workflows, each with the role, and why not of the others."""
+    allowed: list[tuple[str, Role | None]] = []
+    denied: list[str] = []
+    for name in names:
+        match await occasion.authorised(usable.role_for(name)):
+            case Allowed(role=role):
+                allowed.append((name, role))
+            case Denied(reason=reason):
+                denied.append(f"{cause.name}: {name} was not started: {reason}")
+    return allowed, denied

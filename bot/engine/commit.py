@@ -14,11 +14,12 @@ from math import inf
 from bot.engine import run_inputs
 from bot.engine.advance import Advance, Advancing
 from bot.engine.ending import finish
-from bot.engine.graph import PATIENCE, End
+from bot.engine.graph import End
 from bot.engine.ledger import keep_outcome
 from bot.engine.terms import Begun, Say, Terms
 from bot.errors import Lost, Transient
 from bot.model.outcome import Failed, Outcome
+from bot.model.patience import patience
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import Session, clones, runs, snapshots
 from bot.store.tables import Attempt, Run
@@ -140,9 +141,9 @@ def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled
 
 
 def postpone(session: Session, run_id: str, error: Transient, say: Say, now: datetime, since: datetime) -> None:
-    """GitHub gave no answer that the start needs: try again soon, and fail 15 minutes after it first tried to start.
+    """GitHub gave no answer that the start needs: try again soon, and fail once patience with GitHub ends.
 
-    One that has begun and goes on fails 15 minutes after `since`, when its first fault was.
+    That is counted from when it first tried to start; of one that has begun, from `since`, when its first fault was.
     """
     rows = runs.rows(session, run_id)
     if rows.run.state is not RunState.RUNNING:
@@ -150,7 +151,7 @@ def postpone(session: Session, run_id: str, error: Transient, say: Say, now: dat
     # not since it was queued: it may have waited for the runs before it
     begun = any(attempt.taken_from is None for attempt in rows.attempts)
     waited = now - (since if begun else rows.run.started_at or rows.run.queued_at)
-    if waited >= PATIENCE:
+    if waited >= patience(error):
         fail(session, run_id, Failed("github_unavailable", f"GitHub did not answer: {error}"), say, now)
         return
     # the longer it takes, the seldomer it is asked: a thousand runs may wait for it

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bot.engine import gates
-from bot.engine.graph import PATIENCE
 from bot.engine.terms import Terms
 from bot.model.outcome import Failed, Faulted, Wait
+from bot.model.patience import PATIENCE, named
 from bot.model.role import Role, strictest
 from bot.model.state import AttemptState, GateState, follow
 from bot.store import Session, snapshots
@@ -87,12 +87,15 @@ def again(
 
 
 def unread(session: Session, attempt: Attempt, gate: Gate, fault: Faulted, now: datetime) -> Failed | None:
-    """GitHub did not tell the head: the answer is kept and looked at again; the failure after 15 minutes."""
+    """GitHub did not tell the head: the answer is kept and looked at again; the failure after 15 minutes.
+
+    Waits that GitHub itself named do not count among them.
+    """
     answer = gate.answer or {}
     since = datetime.fromisoformat(str(answer.get("since") or now.isoformat()))
     if now - since >= PATIENCE:
         return Failed("github_unavailable", f"GitHub did not tell the head: {fault.message}", "Ask again later.")
-    gate.answer = {**answer, "since": since.isoformat()}
+    gate.answer = {**answer, "since": (since + named(fault.retry_after)).isoformat()}
     attempt.state = follow(attempt.state, AttemptState.WAITING)
     attempt.not_before = now + timedelta(seconds=max(_PAUSE, fault.retry_after or 0.0))
     session.add_all([attempt, gate])

@@ -11,6 +11,7 @@ from typing import Any
 from bot.engine.route import FAIL, Ended, Route, RouteFault, Scope, Taken, admits, route
 from bot.model.ident import digest
 from bot.model.outcome import Faulted
+from bot.model.patience import PATIENCE, named
 from bot.model.state import AttemptState, RunState
 from bot.store.tables import Attempt
 from bot.workflows import Retry, Step
@@ -165,8 +166,6 @@ _OUTAGE_FIRST, _OUTAGE_LONGEST = 5.0, 60.0
 #: no try is put off for more seconds, whatever the workflow or the other side says: a time beyond `store.due.LONGEST`
 #: is taken for that of a clock that was set back since
 _RETRY_LONGEST = 86_400.0
-#: how long GitHub is asked for what a run cannot go on without: a role, a file, a thread, the head of an answer
-PATIENCE = timedelta(minutes=15)
 
 #: failures of a step that are really the end of the run's allowance
 _ENDS = {"run_timed_out": RunState.TIMED_OUT}
@@ -213,9 +212,8 @@ def used_up(step: Step, walk: Walk, fault: Faulted, now: datetime) -> bool:
     before = _outage(walk, met_again=True)
     if not before:
         return False
-    # what GitHub itself told us to wait is not its silence
-    told = sum(asked for one in before if (asked := _asked(one)) > _OUTAGE_LONGEST)
-    return now - (before[0].ended_at or before[0].started_at) >= PATIENCE + timedelta(seconds=told)
+    told = sum((named(_asked(one)) for one in before), timedelta())
+    return now - (before[0].ended_at or before[0].started_at) >= PATIENCE + told
 
 
 def _faults(walk: Walk) -> int:

@@ -81,9 +81,13 @@ def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collec
     return list(session.exec(select(Delivery).where(col(Delivery.id).in_(chosen)).order_by(col(Delivery.id))))
 
 
-def next_due(session: Session) -> datetime | None:
-    """When the earliest postponed delivery is due."""
-    return session.exec(select(func.min(Delivery.not_before)).where(Delivery.state == DeliveryState.NEW)).one()
+def next_due(session: Session, after: datetime) -> datetime | None:
+    """When the earliest delivery is due that is put off until behind `after`.
+
+    One whose time had come by then, and that nobody looks at, waits for something that rings when it is over.
+    """
+    waiting = (Delivery.state == DeliveryState.NEW, col(Delivery.not_before) > after)
+    return session.exec(select(func.min(Delivery.not_before)).where(*waiting)).one()
 
 
 def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:

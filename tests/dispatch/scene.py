@@ -27,7 +27,7 @@ from bot.model.role import Role
 from bot.model.state import DeliveryState
 from bot.model.thread import Account, Comment
 from bot.publish import Marker, Redactor, Speaker
-from bot.store import Session, Store, deliveries, open_store
+from bot.store import Session, Store, deliveries, open_store, suspects
 from bot.store.tables import Delivery, Dispatch, Outbox, Run
 from bot.workflows import Memo, builtin_files, check
 from tests import rows
@@ -173,6 +173,17 @@ class Scene:
         await self.github.aclose()
 
     # -- what became of it --------------------------------------------------------------------------------------------
+
+    async def ended_over(self, guid: str) -> None:
+        """As many processes ended while they looked at a delivery as it takes to set it aside."""
+
+        def work(session: Session) -> None:
+            row = deliveries.find(session, guid)
+            assert row is not None
+            row.interruptions = suspects.INTERRUPTIONS
+            session.add(row)
+
+        await self.store.write(work)
 
     async def delivery(self, guid: str) -> Delivery:
         """The row of a delivery."""

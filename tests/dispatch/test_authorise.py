@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.dispatch.authorise import PATIENCE, Allowed, Denied, Later, Rules, authorise
+from bot.dispatch.authorise import Allowed, Denied, Later, Rules, authorise
 from bot.errors import Forbidden, NotFound, Transient, Unsure
+from bot.model.patience import PATIENCE
 from bot.model.role import Role
 from bot.model.thread import GHOST, Account, Repository
 
@@ -100,17 +101,20 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("error", FAULTS)
-async def test_no_answer_is_asked_for_again_for_15_minutes(error: Exception) -> None:
+async def test_no_answer_is_asked_for_ever_more_rarely_until_patience_ends(error: Exception) -> None:
     """The tries become rarer, honour what GitHub asks for, the last is at the deadline, and then it is a no."""
+    minutes = 120 if isinstance(error, Transient) and error.limited else 15
+    # seven while the delays double up to two minutes, then one every two
+    most = 7 + minutes // 2
     roles = FixedRoles(error)
     now, delays = NOW, []
     while isinstance(verdict := await authorise(roles, REPOSITORY, ANA, rules(), since=NOW, now=now), Later):
         delays.append((verdict.not_before - now).total_seconds())
         now = verdict.not_before
-        assert len(delays) <= 20
+        assert len(delays) <= most
     assert isinstance(verdict, Denied)
-    assert "15 minutes" in verdict.reason
-    assert now == NOW + PATIENCE
+    assert f"within {minutes} minutes" in verdict.reason
+    assert now == NOW + timedelta(minutes=minutes)
     least = max(getattr(error, "retry_after", None) or 0, 2)
     assert delays[0] == least
     assert all(least <= delay <= 120 for delay in delays[:-1])

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from bot.dispatch.intake import LOOK_EVERY
-from bot.dispatch.owed import UNANSWERED
+from bot.dispatch.owed import LIMITED, SET_ASIDE, UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
+from bot.store import deliveries
 from tests.databases import on_both
 from tests.dispatch.scene import (
     ME,
@@ -134,6 +135,39 @@ async def test_a_thread_that_hangs_holds_up_no_other(scene: Scene) -> None:
     await scene.until(scene.open, 0)
 
 
+async def test_what_is_due_in_a_thread_that_hangs_is_not_looked_for_all_the_time(scene: Scene) -> None:
+    """Whoever is done with the thread rings."""
+    waits: list[float | None] = []
+    bell = scene.store.bell("delivery")
+    wait = bell.wait
+
+    async def noted(seen: int, timeout: float | None = None) -> None:
+        waits.append(timeout)
+        await wait(seen, timeout)
+
+    bell.wait = noted  # type: ignore[method-assign]  # the test counts
+    scene.start()
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    hold = scene.gate.held[scene.permission(MEG)] = asyncio.Event()
+    await scene.deliver(comment_payload("@bot mine", MEG, comment_id=1000))
+    await scene.until(lambda: _met(scene), 1)
+    behind = await scene.delivery(await scene.deliver(comment_payload("@bot behind", ANA, comment_id=1001)))
+    due = NOW + timedelta(seconds=2)
+    await scene.store.write(lambda s: deliveries.postpone(s, behind.id, due, None, "busy"))
+    scene.clock.advance(3)
+    waits.clear()
+    bell.ring()
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    assert await scene.open(due=True) == 2
+    hold.set()
+    del scene.gate.held[scene.permission(MEG)]
+    await scene.until(scene.open, 0)
+
+
+async def _last(waits: list[float | None]) -> float | None:
+    return waits[-1] if waits else None
+
+
 async def _met(scene: Scene) -> int:
     return len(scene.gate.met)
 
@@ -187,6 +221,34 @@ async def test_after_fifteen_minutes_of_faults_it_is_a_no(
     assert 5 <= tries <= 20
     assert (await scene.dispatched(), await scene.said("reaction")) == ([], [])
     assert [UNANSWERED in said for said in await scene.said()] == [True] * known
+
+
+async def test_after_two_hours_of_limits_it_is_told(scene: Scene) -> None:
+    """In words of its own, and not before; it is a limit of something else than what tells roles."""
+    elsewhere = {"retry_after": "3599", "x_ratelimit_remaining": "0", "x_ratelimit_resource": "search"}
+    scene.server.on("GET", f"{REPO}/commits/main", answer({"message": "rate limit"}, 429, **elsewhere))
+    guid = await scene.deliver(comment_payload("@bot hello", MEG))
+    await scene.settle()
+    while (row := await scene.delivery(guid)).not_before is not None:
+        await scene.pass_time(row.not_before)
+    assert (row.state, row.reason[:40]) == (FAILED, "GitHub's limit held it up for 120 minute")
+    assert scene.clock.now() - NOW == timedelta(hours=2)
+    assert [LIMITED in said for said in await scene.said()] == [True]
+
+
+@pytest.mark.parametrize("waits", [1, 5, 6])
+async def test_what_is_set_aside_is_told_behind_a_limit(scene: Scene, waits: int) -> None:
+    """Whoever asked is told once GitHub says that they may; after two hours of limits nobody is."""
+    limit = answer({"message": "rate limit"}, 429, retry_after="1200")
+    scene.server.on("GET", scene.permission(MEG), *[limit] * (waits + 1), role_answer("maintain"))
+    guid = await scene.deliver(comment_payload("@bot hello", MEG))
+    await scene.ended_over(guid)
+    await scene.settle()
+    while (row := await scene.delivery(guid)).not_before is not None:
+        await scene.pass_time(row.not_before)
+    assert (row.state, row.reason[:9]) == (FAILED, "set aside")
+    assert [SET_ASIDE in said for said in await scene.said()] == [True] * (waits < 6)
+    assert await scene.dispatched() == []
 
 
 @pytest.mark.parametrize("path", ["permission", f"{REPO}/commits/main"])

@@ -143,6 +143,30 @@ async def test_a_2xx_that_led_to_nothing_here(store: Store, answer: str, words: 
     assert (len(await kept(store)) == 1) is taken
 
 
+@pytest.mark.parametrize(
+    ("attempts", "became"),
+    [
+        ([(202, ours("accepted")), (502, "")], "accepted"),
+        ([(502, ""), (202, ours("accepted")), (502, "<html>")], "accepted"),
+        ([(202, ours("accepted")), (202, ours("duplicate"))], "accepted"),
+        ([(202, ours("accepted")), (200, "<html>We are back soon</html>")], "accepted"),
+        ([(200, "<html>We are back soon</html>"), (202, ours("accepted"))], "accepted"),
+        ([(202, ours("duplicate")), (502, "")], "left"),
+        ([(200, "<html>We are back soon</html>"), (502, "")], "taken"),
+    ],
+)
+async def test_what_was_answered_and_sent_again(store: Store, attempts: list[tuple[int, str]], became: str) -> None:
+    """What we said to any attempt counts, whatever a later one met."""
+    log = WrittenLog()
+    for number, (code, answer) in enumerate(attempts):
+        log.add("g", code=code, answer=answer, ago=HOUR - timedelta(minutes=number))
+    one = reading(store, log)
+    await one.list(1)
+    assert await one.take(1)
+    assert dict(one.tally) == {became: 1}
+    assert len(log.asked) == sum(code < 300 for code, _ in attempts)
+
+
 async def test_what_was_accepted_and_lost_is_taken_only_if_somebody_says_so(store: Store) -> None:
     """`redeliver --accepted`."""
     log = WrittenLog()

@@ -259,6 +259,19 @@ async def test_a_tick_while_the_head_cannot_be_read(scene: Scene) -> None:
     assert (await scene.became(guid))[0] is DeliveryState.PLANNED
 
 
+@pytest.mark.parametrize("ticked", [True, False])
+async def test_a_limit_costs_nobody_an_answer(scene: Scene, ticked: bool) -> None:
+    """Forty minutes later it counts, by a tick as in words."""
+    body = await posted(scene, await asking(scene, head_sha=OLD))
+    limit = answer({"message": "rate limit"}, 429, retry_after="1200")
+    scene.server.on("GET", f"{REPO}/pulls/1", limit, limit, pull(OLD))
+    guid = await (ticks(scene, MEG, body) if ticked else approves(scene, after(5), on_pull=True))
+    for _ in range(2):
+        assert (await scene.became(guid))[0] is DeliveryState.NEW
+        await scene.pass_time(timedelta(minutes=20, seconds=1))
+    assert (await gate_of(scene)).state is GateState.ANSWERED
+
+
 @pytest.mark.parametrize("path", ["pulls/1", f"issues/comments/{COMMENT}"])
 async def test_an_approval_while_github_does_not_answer(scene: Scene, path: str) -> None:
     """After patience it is told, whatever could not be read."""

@@ -10,6 +10,7 @@ import pytest
 
 from bot.dispatch.cause import caused
 from bot.dispatch.events import normalise
+from bot.dispatch.owed import SET_ASIDE
 from bot.model.event import Event, ReviewState
 from bot.model.state import DeliveryState
 from bot.model.thread import Account
@@ -176,6 +177,31 @@ async def test_other_bots_by_their_id(scene: Scene, allowed: bool) -> None:
     await told(scene, "issues", issue_event("opened", ACTIONS))
     assert await commands(scene) == (["w"] if allowed else [])
     assert scene.asked("permission") == []
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "owed"),
+    [
+        ("issues", issue_event("labeled", **LABEL), True),
+        ("issues", issue_event("labeled", SAM, **LABEL), False),
+        ("issues", issue_event("labeled", label={"name": "other"}), False),
+        ("issues", issue_event("opened"), False),
+        ("pull_request", pull_event("synchronize"), True),
+        ("pull_request", pull_event("synchronize", sha=NEWER), False),
+    ],
+)
+async def test_what_is_set_aside_is_told_to_whoever_may_start_it(
+    scene: Scene, event: str, payload: dict[str, Any], owed: bool
+) -> None:
+    """In the thread, once; of what would have started nothing, nothing is said."""
+    scene.configure(listening("w: {on: {labeled: [ready], synchronize: true}}"))
+    head_is(scene, SHA)
+    guid = await scene.deliver(payload, event)
+    await scene.ended_over(guid)
+    await scene.settle()
+    assert (await scene.became(guid))[0] is DeliveryState.FAILED
+    assert [SET_ASIDE in said for said in await scene.said()] == [True] * owed
+    assert await commands(scene) == []
 
 
 async def test_what_we_do_starts_nothing(scene: Scene) -> None:

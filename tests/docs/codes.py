@@ -144,7 +144,7 @@ FAILURES: Mapping[str, str] = {
     "gate_void": "what people answered was void three times: the head moved, or the question's text was changed",
     "gate_timed_out": "nobody answered the gate in time, and it has no `on_timeout`",
     "github_refused": "the App lacks a permission, or the thing is gone",
-    "github_unavailable": "GitHub gave no answer for 15 minutes",
+    "github_unavailable": "GitHub gave no answer for 15 minutes; its limits are waited for longer",
     "head_moved": "the pull request got new commits before the review of an older one was posted",
     "input_failed": "a required exec input failed; the model was not called",
     "internal_error": "a bug of ours; the log has the traceback",

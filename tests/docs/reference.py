@@ -133,7 +133,7 @@ _STATES: Mapping[type[StrEnum], tuple[str, Mapping[str, str]]] = {
             "new": "kept, not looked at yet, or to be looked at again at `not_before`",
             "planned": "it led to at least one dispatch or built-in",
             "ignored": "it asked for nothing, or somebody asked who may not; the reason is kept",
-            "failed": "it led to an error, or GitHub gave no answer for 15 minutes; the reason is kept",
+            "failed": "an error, or no answer of GitHub for 15 minutes (two hours: its limit); the reason is kept",
         },
     ),
     state.DispatchState: (

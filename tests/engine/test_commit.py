@@ -383,6 +383,15 @@ async def test_a_start_that_github_does_not_answer(
     assert end.reason == "github_unavailable: GitHub did not answer: GET /permission: 502"
 
 
+@pytest.mark.parametrize(("waited", "state"), [(119, RunState.QUEUED), (120, RunState.FAILED)])
+async def test_a_start_that_a_limit_holds_up(store: Store, waited: int, state: RunState) -> None:
+    """GitHub says when it ends: that costs nobody a run, for two hours."""
+    case = await open_case(store)
+    now, error = NOW + timedelta(minutes=waited), Transient("rate limit", 600.0, limited=True)
+    await store.write(lambda s: commit.postpone(s, case.run_id, error, case.terms.say, now, now))
+    assert (await case.run()).state is state
+
+
 async def test_the_time_in_the_queue_is_not_github_s(store: Store) -> None:
     """A run that waited an hour for those before it is tried again like any other."""
     case = await open_case(store)

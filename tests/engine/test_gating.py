@@ -10,8 +10,8 @@ import pytest
 
 from bot.engine import commit
 from bot.engine.commit import Begun, Performed, Terms
-from bot.engine.graph import PATIENCE
 from bot.model.outcome import Done, Faulted
+from bot.model.patience import PATIENCE
 from bot.model.state import AttemptState, GateState
 from bot.store import Session, Store, gates, leases, runs
 from bot.store.runs import RunRows
@@ -176,6 +176,21 @@ async def test_github_never_tells(store: Store) -> None:
     (begun,) = await here.go()
     await here.look(begun, None, Faulted("502"))
     assert (await here.case.rows()).attempts[-1].error["code"] == "github_unavailable"
+
+
+async def test_a_time_that_github_names_is_no_silence(store: Store) -> None:
+    """A limit of an hour, and then faults: the 15 minutes begin behind it."""
+    here = await bound(store)
+    await here.answer()
+    (begun,) = await here.go()
+    await here.look(begun, None, Faulted("429", 3_600.0))
+    here.now += timedelta(hours=1) + PATIENCE - timedelta(seconds=1)
+    (begun,) = await here.go()
+    await here.look(begun, None, Faulted("502"))
+    here.now += timedelta(minutes=1)
+    (begun,) = await here.go()
+    (after,) = await here.look(begun, "a")
+    assert after.step.id == "after"
 
 
 @pytest.mark.parametrize("stopped", [True, False])

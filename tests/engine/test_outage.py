@@ -7,8 +7,9 @@ from functools import partial
 
 import pytest
 
-from bot.engine.graph import PATIENCE, Start, Walk, ready, used_up
+from bot.engine.graph import Start, Walk, ready, used_up
 from bot.model.outcome import Faulted
+from bot.model.patience import PATIENCE
 from bot.model.state import AttemptState, DispatchState, RunState
 from bot.store import Store, runs
 from bot.store.tables import Attempt

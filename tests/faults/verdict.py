@@ -280,7 +280,7 @@ class Judge:
     def _left_alone(self, wish: Wish) -> bool:
         """Whether what asked is set aside because three processes ended over it, and its thread says so.
 
-        A remark belongs to its review, which may have been answered before; of a label nobody waits for an answer.
+        A remark belongs to its review, which may have been answered before.
         """
         told = {said.slot.scope for said in self._said if said.slot is not None and SET_ASIDE in said.comment.body}
         asked = {getattr(wish.subject, "id", 0)}
@@ -289,7 +289,7 @@ class Judge:
                 about = body.get("review") or body.get("comment") or body.get("issue") or {}
                 remark = isinstance(wish.subject, Review) and about.get("pull_request_review_id") in asked
                 label = wish.subject is None and body.get("action") == "labeled" and about.get("number") == wish.number
-                if remark or label or (about.get("id") in asked and f"dispatch/{one.id}" in told):
+                if remark or ((label or about.get("id") in asked) and f"dispatch/{one.id}" in told):
                     return True
         return False
 

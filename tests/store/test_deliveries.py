@@ -44,7 +44,8 @@ async def test_a_postponed_delivery_is_not_due_before_its_time(store: Store) -> 
     await store.write(lambda s: deliveries.take(s, delivery("next"), NOW))
     assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW))] == ["next"]
     assert {d.guid for d in await store.read(lambda s: deliveries.open_batch(s, later))} == {"late", "next"}
-    assert await store.read(deliveries.next_due) == later
+    assert await store.read(lambda s: deliveries.next_due(s, NOW)) == later
+    assert await store.read(lambda s: deliveries.next_due(s, later)) is None
 
 
 async def test_only_what_led_to_nothing_can_be_replayed(store: Store) -> None:

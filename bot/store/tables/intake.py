@@ -41,7 +41,7 @@ class Delivery(SQLModel, table=True):
     state: DeliveryState = state(DeliveryState.NEW)
     reason: str = ""
     not_before: datetime | None = moment()
-    #: when authorisation first failed for a passing reason; 15 minutes later it is a denial
+    #: when GitHub first did not answer; how long it is asked again is said in `bot.model.patience`
     trying_since: datetime | None = moment()
     #: the process that looks at it, noted only where one before it ended with deliveries unsettled
     looked_by: str | None = None
