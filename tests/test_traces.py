@@ -128,9 +128,9 @@ async def test_a_bot_without_the_extra_goes_on(
     def absent(endpoint: str) -> Exporter:
         raise OperatorError("OpenTelemetry is not installed", "install it")
 
-    monkeypatch.setattr("bot.app.Exporter", absent)
+    monkeypatch.setattr("bot.made.Exporter", absent)
     async with open_stage(tmp_path, otlp_endpoint="http://127.0.0.1:1") as stage:
-        assert not [loop for loop in stage.bot.loops if loop.get_name() == "traces"]
+        assert "traces" not in stage.bot.loops
     told = capsys.readouterr()
     assert (told.out + told.err).count("traces_off") == 1
 
@@ -138,5 +138,5 @@ async def test_a_bot_without_the_extra_goes_on(
 async def test_off_there_is_nothing_of_it(tmp_path: Path) -> None:
     """No loop, no duty."""
     async with open_stage(tmp_path) as stage:
-        assert {loop.get_name() for loop in stage.bot.loops} & {"traces"} == set()
+        assert "traces" not in stage.bot.loops
         assert stage.settings.otlp_endpoint == ""

@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from bot import log
-from bot.app import providers
 from bot.cli.console import console
 from bot.cli.files import read_files
 from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub
+from bot.made import providers
 from bot.model.clock import SystemClock
 from bot.publish import Redactor
 from bot.runners import default_model
