@@ -13,8 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bot import log
-from bot.cli.console import console
+from bot.cli.console import configure_log, console
 from bot.cli.files import read_files
 from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub
@@ -51,7 +50,7 @@ def doctor(
 ) -> None:
     """Show every setting with its source, and check what it names; exit code 1 where serving would fail."""
     found, sources, faults = look(os.environ, Path(".env"))
-    log.configure(found.log, redact=Redactor(found.secrets_with(os.environ)))
+    configure_log(found, sources)
     out = console()
     out.print(_settings_table(found, sources))
     out.print()
