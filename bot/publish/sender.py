@@ -136,8 +136,7 @@ class Sender:
                 try:
                     await self._spread(start)
                     at = await self.wakes(before)
-                except Transient as error:
-                    _log.error("store_refuses", reason=str(error))
+                except Transient:  # the store says so
                     await self._clock.sleep(PAUSE)
                     continue
                 for task in [task for task in under_way if task.done()]:
@@ -149,10 +148,8 @@ class Sender:
 
     async def _recover_on(self) -> None:
         while True:
-            try:
+            with suppress(Transient):  # the store says so
                 await self.recover()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
             # by real time, as the database's is by which processes die
             await asyncio.sleep(DEAD_EVERY)
 
@@ -312,8 +309,7 @@ class Sender:
     async def _look(self, row_id: str) -> None:
         try:
             saying = await self._duty.write(lambda session: doubt.begin(session, row_id, self._owner))
-        except Transient as error:
-            _log.error("store_refuses", reason=str(error))
+        except Transient:  # the store says so
             await self._clock.sleep(PAUSE)
             self._store.bell("outbox").ring()
             return

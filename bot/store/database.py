@@ -24,6 +24,7 @@ from sqlmodel import Session
 from bot.errors import Transient
 from bot.store.backend import READERS, Backend
 from bot.store.bell import Bell
+from bot.store.refusing import Refusing
 
 T = TypeVar("T")
 #: called by the writer with the name of a work, right before the commit that holds it and right after, when nobody has
@@ -61,6 +62,7 @@ class Store:
         self._loops: set[asyncio.AbstractEventLoop] = set()
         self._works: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
+        self._reads, self._writes = Refusing("reads"), Refusing("writes")
         #: commits so far, for benchmarks and metrics
         self.commits = 0
         #: works in them
@@ -122,6 +124,7 @@ class Store:
             refusal = self._backend.refusal(error)
             if refusal is None:
                 raise
+            self._reads.refused(str(refusal))
             raise refusal from error
 
     def _look(self, work: Callable[[Session], T]) -> T:
@@ -130,7 +133,9 @@ class Store:
             self._backend.reading() as connection,
             Session(bind=connection, join_transaction_mode="control_fully", expire_on_commit=False) as session,
         ):
-            return work(session)
+            value = work(session)
+        self._reads.answered()
+        return value
 
     async def close(self) -> None:
         """Finish what is waiting, then close every connection; whoever comes later is refused."""
@@ -185,11 +190,15 @@ class Store:
                         # whatever it is belongs to the caller, who awaits it
                         results.append((work, None, self._backend.refusal(error) or _ordinary(error)))
                 self._fail("before", works)
+            self._writes.answered()
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
         except BaseException as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear
-            heard = self._backend.refusal(error) or _ordinary(error)
+            refusal = self._backend.refusal(error)
+            if refusal is not None:
+                self._writes.refused(str(refusal))
+            heard = refusal or _ordinary(error)
             results = [(work, None, heard) for work in works]
             bells = set()
         for loop in {work.loop for work in works}:
