@@ -180,6 +180,8 @@ async def open_bot(
         memo = Memo(builtin_files())
         works = part != "receiver"
         exporter = exporter_of(settings) if works else None
+        if exporter is not None:
+            stack.callback(exporter.close)
         duties = (INTAKE, OUTBOX, *((TRACES,) if exporter is not None else ())) if works else ()
         presence = Presence(store, kind=part, wanted=duties, alone=alone)
         queue = RunQueue(store, clock, presence)
@@ -253,7 +255,6 @@ async def open_bot(
                 },
             )
         if exporter is not None:
-            stack.callback(exporter.close)
             traces = Traces(presence.duty(TRACES).store, exporter, clock)
             loops.start({}, beside={"traces": lambda: presence.duty(TRACES).follow(traces.run)})
         stack.push_async_callback(_cancelled, asyncio.create_task(_greet(identities, clock), name="greeting"))

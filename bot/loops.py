@@ -56,7 +56,7 @@ class Loops:
 
     @property
     def failing(self) -> Mapping[str, str]:
-        """Those that failed so lately that they may not have come again, with what."""
+        """Those that failed so lately that they may not have come again, with what may be told to everybody."""
         since = self._clock.now() - AGAIN_LATEST
         return {name: what for name, (at, what) in self._failed.items() if at >= since}
 
@@ -78,7 +78,7 @@ class Loops:
                     return await work()
                 except Exception as error:  # noqa: BLE001  # whatever it is: what it does is wanted tomorrow as well
                     now = self._clock.now()
-                    self._failed[name] = now, f"{type(error).__name__}: {error}"
+                    self._failed[name] = now, _told(error)
                     if now - began > AGAIN_LATEST:
                         pause = AGAIN_SOONEST
                     told = {"loop": name, "again_in": pause.total_seconds(), "reason": str(error)}
@@ -87,6 +87,11 @@ class Loops:
                 pause = min(pause * 2, AGAIN_LATEST)
 
         return go
+
+
+def _told(error: Exception) -> str:
+    """Of a bug of ours its name alone: its text may hold what a row or a person says."""
+    return str(error) if isinstance(error, BotError) else type(error).__name__
 
 
 def _tell(loop: asyncio.Task[None]) -> None:

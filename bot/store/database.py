@@ -172,6 +172,7 @@ class Store:
     def _commit(self, works: list[_Work[Any]]) -> None:
         results: list[tuple[_Work[Any], Any, BaseException | None]] = []
         bells: set[str] = set()
+        refusals: list[Transient] = []
         alone = len(works) == 1
         try:
             with self._backend.writing(bells) as connection:
@@ -188,19 +189,24 @@ class Store:
                         if alone or self._backend.ends_all(error):
                             raise
                         # whatever it is belongs to the caller, who awaits it
-                        results.append((work, None, self._backend.refusal(error) or _ordinary(error)))
+                        refusal = self._backend.refusal(error)
+                        refusals += [refusal] if refusal is not None else []
+                        results.append((work, None, refusal or _ordinary(error)))
                 self._fail("before", works)
-            self._writes.answered()
+                answers = self._backend.has_written(connection)
+            if answers and not refusals:
+                self._writes.answered()
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
         except BaseException as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear
             refusal = self._backend.refusal(error)
-            if refusal is not None:
-                self._writes.refused(str(refusal))
+            refusals = [refusal] if refusal is not None else []
             heard = refusal or _ordinary(error)
             results = [(work, None, heard) for work in works]
             bells = set()
+        if refusals:
+            self._writes.refused(str(refusals[0]))
         for loop in {work.loop for work in works}:
             mine = [r for r in results if r[0].loop is loop]
             with suppress(RuntimeError):  # the loop is closed: nobody is left to be told

@@ -72,9 +72,8 @@ class Workspaces:
         `none` is empty and gone afterwards. `read` is the run's private clone at the commit that `ref` (a branch or
         `refs/pull/N/head`) had when the run first came; afterwards tracked files return to that commit, untracked and
         ignored ones stay. Where the run comes from elsewhere, `kept` says what the clone was there, and so it is here.
-        Raises OperatorError for an address elsewhere and for
-        faults of this machine, UserError for an impossible ref and for files that are lost with another machine,
-        NotFound, Forbidden or Transient for what the remote said.
+        Raises OperatorError for an address elsewhere and for faults of this machine, UserError for an impossible ref
+        and for files that are lost with another machine, NotFound, Forbidden or Transient for what the remote said.
         """
         run = self._run(run_id)
         if mode == "none":

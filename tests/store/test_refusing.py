@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from sqlmodel import text
 from structlog.testing import capture_logs
 
 from bot.errors import Transient
-from bot.store import deliveries, open_store
-from tests.databases import on_both
-from tests.rows import NOW, delivery, locked
-
-pytestmark = on_both
+from bot.store import Session, deliveries, open_store
+from bot.store.tables import Landmark
+from tests.rows import NOW, delivery, held, locked
 
 
 @contextmanager
@@ -55,4 +54,49 @@ async def test_readings_that_are_refused_are_told_once(database: str) -> None:
         for _ in range(2):
             await store.read(deliveries.next_due)
     assert lines == [("store_refuses", "reads"), ("store_answers", "reads")]
+    await store.close()
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_a_commit_of_nothing_does_not_end_it(database: str) -> None:
+    """A full disk takes that as well; on PostgreSQL every commit writes something."""
+    store = open_store(database)
+
+    async def much(name: str) -> None:
+        await store.write(lambda s: s.add(Landmark(name=name * 100_000, at=NOW)))
+
+    await store.write(lambda s: s.connection().execute(text("PRAGMA max_page_count = 1")))  # as many as there are
+    with told() as lines:
+        for name in "ab":
+            with pytest.raises(Transient):
+                await much(name)
+            await store.write(deliveries.next_due)
+    assert lines == [("store_refuses", "writes")]
+    await store.write(lambda s: s.connection().execute(text("PRAGMA max_page_count = 100000")))
+    with told() as lines:
+        await much("c")
+    assert lines == [("store_answers", "writes")]
+    await store.close()
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_one_that_is_refused_among_others_is_told(database: str) -> None:
+    """Its own statement took too long; the next commit is the answer to that."""
+    store = open_store(database)
+
+    def long(session: Session) -> None:
+        session.execute(text("SET LOCAL statement_timeout = 1"))
+        session.execute(text("SELECT pg_sleep(10)"))
+
+    with told() as lines:
+        async with held(store):
+            works: list[Callable[[Session], object]] = [long, lambda s: deliveries.take(s, delivery("a"), NOW)]
+            going = [asyncio.ensure_future(store.write(work)) for work in works]
+            await asyncio.sleep(0)
+        heard = await asyncio.gather(*going, return_exceptions=True)
+    assert (type(heard[0]), heard[1]) == (Transient, "accepted")
+    assert lines == [("store_refuses", "writes")]
+    with told() as lines:
+        await store.write(lambda s: deliveries.take(s, delivery("b"), NOW))
+    assert lines == [("store_answers", "writes")]
     await store.close()
