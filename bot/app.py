@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -36,17 +34,19 @@ from bot.engine.takeover import take_over
 from bot.engine.upkeep import Upkeep
 from bot.errors import BotError, OperatorError
 from bot.github import GitHub, RepositoryClient
+from bot.loops import Loops
+from bot.made import clones_host, exporter_of, marker_keys, providers
 from bot.model.clock import Clock, SystemClock
 from bot.publish import Checks, Comments, Hooks, Marker, Performer, Redactor, Sender, Speaker, ThreadActions
 from bot.queue import Presence, RunQueue
-from bot.runners import Providers, Runners
+from bot.runners import Runners
 from bot.settings import Settings, missing_to_serve
 from bot.store import Store, deliveries, open_store
 from bot.store.allowances import SharedAllowances
 from bot.store.lock import hold
 from bot.store.probe import probe
 from bot.store.tables import Thread
-from bot.traces import Exporter, Traces
+from bot.traces import Traces
 from bot.workflows import Memo, builtin_files
 from bot.workspace import Git, Reach, Sandbox, Secrets, Workspaces, open_sandbox
 
@@ -60,8 +60,6 @@ STORE_SECONDS = 3.0
 GITHUB_SECONDS = 0.8
 #: seconds between warnings while GitHub does not say who this App is
 GREETING_SECONDS = 30.0
-#: how long a stop waits for intake, runs and posts under way, all together, and what of it is kept for each next group
-STOP_SECONDS, STOP_RESERVE = 8.0, 1.0
 #: what one process at a time does (docs/adr: processes, leases and duties)
 INTAKE, OUTBOX, TRACES = "intake", "outbox", "traces"
 
@@ -82,12 +80,17 @@ class Bot:
     workers: Workers
     identities: Identities
     presence: Presence
-    loops: tuple[asyncio.Task[None], ...]
+    loops: Loops
 
     async def loops_fault(self) -> str | None:
         """Which of its loops (presence, intake, workers, outbox) has stopped, None if all of them go on."""
-        stopped = [loop.get_name() for loop in self.loops if loop.done()]
+        stopped = self.loops.stopped
         return f"stopped: {', '.join(stopped)}; the log says why, a restart goes on" if stopped else None
+
+    async def beside_fault(self) -> str | None:
+        """What of the rest failed lately; it comes again by itself."""
+        failing = [f"{name}: {what}" for name, what in self.loops.failing.items()]
+        return "; ".join(failing) or None
 
     async def store_fault(self) -> str | None:
         """What is wrong with the database, None if it can be read and takes writes."""
@@ -176,7 +179,9 @@ async def open_bot(
         identities = Identities(github, settings.app_id, settings.app_slug, settings.allowed_owners)
         memo = Memo(builtin_files())
         works = part != "receiver"
-        exporter = _exporter(settings) if works else None
+        exporter = exporter_of(settings) if works else None
+        if exporter is not None:
+            stack.callback(exporter.close)
         duties = (INTAKE, OUTBOX, *((TRACES,) if exporter is not None else ())) if works else ()
         presence = Presence(store, kind=part, wanted=duties, alone=alone)
         queue = RunQueue(store, clock, presence)
@@ -184,7 +189,7 @@ async def open_bot(
             store=store,
             github=github,
             sandbox=sandbox,
-            workspaces=Workspaces(data / "work", Git(), allowed_host=_host(settings.github_url)),
+            workspaces=Workspaces(data / "work", Git(), allowed_host=clones_host(settings.github_url)),
             runners=runners,
             memo=memo,
             speaker=speaker,
@@ -218,7 +223,10 @@ async def open_bot(
         }
         await presence.join()
         stack.push_async_callback(presence.leave)
-        loops = [[asyncio.create_task(presence.run(), name="presence")]]
+        loops = Loops(clock)
+        # the last group is the first to end: what intake and workers hand back can still be said
+        stack.push_async_callback(loops.stop)
+        loops.start({"presence": presence.run})
         if works:
             hears, says = presence.duty(INTAKE), presence.duty(OUTBOX)
             under = replace(parts, store=hears.store)
@@ -230,50 +238,27 @@ async def open_bot(
             after, every = status
             progress = Progress(says.store, speaker, memo, clock, lambda: identities.handle, after=after, every=every)
             timetable = Timetable(under, settings.app_id)
-            loops.append([asyncio.create_task(says.follow(sender.run), name="outbox")])
-            loops.append([asyncio.create_task(workers.run(), name="workers")])
-            loops.append(
-                [
-                    asyncio.create_task(says.follow(progress.run), name="progress"),
-                    asyncio.create_task(hears.follow(timetable.follow), name="scan"),
-                    asyncio.create_task(hears.follow(timetable.run), name="timetable"),
+            # how many runs the others could work on is not known here
+            alarm = Alarm(store, clock, settings.workers if alone else None)
+            loops.start({"outbox": lambda: says.follow(sender.run)})
+            loops.start({"workers": workers.run})
+            loops.start(
+                {"intake": lambda: hears.follow(lambda: Intake(under, Actions(under, take_over)).run())},
+                beside={
+                    "progress": lambda: says.follow(progress.run),
+                    "scan": lambda: hears.follow(timetable.follow),
+                    "timetable": lambda: hears.follow(timetable.run),
                     # whoever takes the duty over begins anew, at the landmark
-                    asyncio.create_task(
-                        hears.follow(lambda: Missed(under, settings.app_id, webhook.admit).run()), name="missed"
-                    ),
-                    asyncio.create_task(
-                        hears.follow(lambda: Upkeep(hears.store, clock, settings.keep_days).run()), name="upkeep"
-                    ),
-                    # how many runs the others could work on is not known here
-                    asyncio.create_task(
-                        hears.follow(Alarm(store, clock, settings.workers if alone else None).run), name="alarm"
-                    ),
-                    asyncio.create_task(hears.follow(Intake(under, Actions(under, take_over)).run), name="intake"),
-                ]
+                    "missed": lambda: hears.follow(lambda: Missed(under, settings.app_id, webhook.admit).run()),
+                    "upkeep": lambda: hears.follow(lambda: Upkeep(hears.store, clock, settings.keep_days).run()),
+                    "alarm": lambda: hears.follow(alarm.run),
+                },
             )
         if exporter is not None:
-            stack.callback(exporter.close)
-            sends = presence.duty(TRACES)
-            loops.append([asyncio.create_task(sends.follow(Traces(sends.store, exporter, clock).run), name="traces")])
-        greeting = asyncio.create_task(_greet(identities, clock), name="greeting")
-        for together in loops:
-            for loop in together:
-                loop.add_done_callback(_tell)
-        # the last group is the first to end: what intake and workers hand back can still be said
-        stack.push_async_callback(_stop, [*loops, [greeting]])
-        every_loop = tuple(loop for together in loops for loop in together)
-        yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, every_loop)
-
-
-def _exporter(settings: Settings) -> Exporter | None:
-    """Where traces go, if they are wanted."""
-    if not settings.otlp_endpoint:
-        return None
-    try:
-        return Exporter(settings.otlp_endpoint)
-    except OperatorError as error:
-        _log.warning("traces_off", reason=error.message, mend=error.mend)
-        return None
+            traces = Traces(presence.duty(TRACES).store, exporter, clock)
+            loops.start({}, beside={"traces": lambda: presence.duty(TRACES).follow(traces.run)})
+        stack.push_async_callback(_cancelled, asyncio.create_task(_greet(identities, clock), name="greeting"))
+        yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, loops)
 
 
 async def _greet(identities: Identities, clock: Clock) -> None:
@@ -289,20 +274,9 @@ async def _greet(identities: Identities, clock: Clock) -> None:
             return
 
 
-def _tell(loop: asyncio.Task[None]) -> None:
-    """A loop that ends by itself is a bug of ours: it is told at once, and `/readyz` says 503 from then on."""
-    if not loop.cancelled():
-        _log.error("loop_stopped", loop=loop.get_name(), exc_info=loop.exception())
-
-
-async def _stop(groups: Sequence[Sequence[asyncio.Task[None]]]) -> None:
-    """End the groups, the last one first; each may take what time there is but for a reserve of those before it."""
-    deadline = asyncio.get_running_loop().time() + STOP_SECONDS
-    for others, loops in reversed(list(enumerate(groups))):
-        for loop in loops:
-            loop.cancel()
-        left = deadline - asyncio.get_running_loop().time() - others * STOP_RESERVE
-        await asyncio.wait(loops, timeout=max(0.0, left))
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 def performers(github: GitHub, marker: Marker, identities: Identities, targets: HookTargets) -> Mapping[str, Performer]:
@@ -318,27 +292,3 @@ def performers(github: GitHub, marker: Marker, identities: Identities, targets: 
         **Checks(port).performers,
         **Hooks(targets).performers,
     }
-
-
-def providers(settings: Settings) -> Providers:
-    """The models' providers as the settings name them."""
-    return Providers(
-        openai_key=settings.openai_key,
-        openai_base_url=settings.openai_url,
-        anthropic_key=settings.anthropic_key,
-        anthropic_base_url=settings.anthropic_url,
-    )
-
-
-def marker_keys(settings: Settings) -> list[bytes]:
-    """The keys that sign markers: those set, else one derived from the App's private key."""
-    if settings.marker_keys:
-        return [key.encode() for key in settings.marker_keys]
-    return [hashlib.sha256(b"threadsmith marker\0" + settings.private_key.encode()).digest()]
-
-
-def _host(github_url: str) -> str:
-    """Scheme and host that clones may come from; github.com serves its API from a host of its own."""
-    parts = urlsplit(github_url)
-    host = "github.com" if parts.netloc == "api.github.com" else parts.netloc
-    return f"{parts.scheme}://{host}"

@@ -121,7 +121,7 @@ def attach_health(app: FastAPI, bot: Bot) -> None:
 def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]:
     """What `/readyz` looks at: what it cannot do without, and what is told besides."""
     # a receiver works on nothing, and leaves deliveries to others; of one process that is alone the loops tell all
-    works = any(loop.get_name() == "workers" for loop in bot.loops)
+    works = "workers" in bot.loops
     rows = Readiness(
         bot.store,
         SystemClock(),
@@ -140,7 +140,12 @@ def _checks(bot: Bot) -> tuple[dict[str, health.Check], dict[str, health.Check]]
         "loops": bot.loops_fault,
         "queue": rows.moves,
     }
-    outside: dict[str, health.Check] = {"github": github, "limits": rows.limits, "stuck": rows.stands}
+    outside: dict[str, health.Check] = {
+        "github": github,
+        "limits": rows.limits,
+        "stuck": rows.stands,
+        "beside": bot.beside_fault,
+    }
     # while nobody works, a receiver goes on taking in: whoever kept deliveries from it would lose them
     (vital if works else outside)["duties"] = rows.held
     return vital, outside

@@ -101,7 +101,11 @@ class Settings(BaseModel):
         "BOT_MARKER_KEY", "signs markers; several, by comma, while it rotates; else from the App's key", (), secret=True
     )
     default_model: str = variable("BOT_DEFAULT_MODEL", "what the built-in `ask` agent runs on (provider:name)", "")
-    log: Literal["debug", "info", "warning", "error"] = variable("BOT_LOG", "least level that is logged", "info")
+    log: Literal["debug", "info", "warning", "error"] = variable(
+        "BOT_LOG",
+        "least level that is logged; without it, commands beside `serve` and `worker` log errors alone",
+        "info",
+    )
     otlp_endpoint: str = variable(
         "OTEL_EXPORTER_OTLP_ENDPOINT", "collector that traces are sent to over HTTP; takes `threadsmith[otlp]`", ""
     )

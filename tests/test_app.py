@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.app import marker_keys, open_bot
+from bot.app import open_bot
 from bot.errors import OperatorError
+from bot.made import marker_keys
 from bot.settings import Settings
 from tests.restarts import ATTEMPTS, RUNS, Scene, at_rest, scene, until, workflow
 from tests.stage import make_settings, make_world
@@ -158,6 +159,5 @@ async def test_a_loop_that_stops_is_told_and_readyz_says_503(tmp_path: Path) -> 
     """A bug that ends intake, workers or outbox must not look like an idle bot."""
     async with scene(tmp_path) as here, here.bot() as (bot, client):
         assert await ready(client, 200, "ok") == {}
-        outbox = next(loop for loop in bot.loops if loop.get_name() == "outbox")
-        outbox.cancel()
+        bot.loops.named("outbox").cancel()
         assert (await ready(client, 503, "unavailable"))["loops"].startswith("stopped: outbox; ")

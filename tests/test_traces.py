@@ -128,15 +128,32 @@ async def test_a_bot_without_the_extra_goes_on(
     def absent(endpoint: str) -> Exporter:
         raise OperatorError("OpenTelemetry is not installed", "install it")
 
-    monkeypatch.setattr("bot.app.Exporter", absent)
+    monkeypatch.setattr("bot.made.Exporter", absent)
     async with open_stage(tmp_path, otlp_endpoint="http://127.0.0.1:1") as stage:
-        assert not [loop for loop in stage.bot.loops if loop.get_name() == "traces"]
+        assert "traces" not in stage.bot.loops
     told = capsys.readouterr()
     assert (told.out + told.err).count("traces_off") == 1
+
+
+async def test_connections_are_closed_after_the_loop_that_uses_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends when it is told to stop can still go."""
+    left: list[bool] = []
+
+    class Watched(Exporter):
+        def close(self) -> None:
+            left.append("traces" in {task.get_name() for task in asyncio.all_tasks()})
+            super().close()
+
+    monkeypatch.setattr("bot.made.Exporter", Watched)
+    async with open_stage(tmp_path, otlp_endpoint="http://127.0.0.1:1") as stage:
+        assert "traces" in stage.bot.loops
+    assert left == [False]
 
 
 async def test_off_there_is_nothing_of_it(tmp_path: Path) -> None:
     """No loop, no duty."""
     async with open_stage(tmp_path) as stage:
-        assert {loop.get_name() for loop in stage.bot.loops} & {"traces"} == set()
+        assert "traces" not in stage.bot.loops
         assert stage.settings.otlp_endpoint == ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 
@@ -23,6 +25,9 @@ def err(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+Level = Literal["info", "error"]
+#: of commands that people read: what they say is enough
+QUIET: Level = "error"
 #: columns where nobody looks at a terminal: programs want one line a row
 _WIDE = 10_000
 
@@ -34,8 +39,14 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=None if terminal else _WIDE)
 
 
-def settings() -> tuple[Settings, dict[str, Source]]:
-    """The settings of this process, with logging set up so that no secret reaches a line."""
+def settings(*, level: Level = QUIET) -> tuple[Settings, dict[str, Source]]:
+    """The settings of this process, with logging set up; `level` is the least that is logged without `BOT_LOG`."""
     found, sources = load(os.environ, Path(".env"))
-    log.configure(found.log, redact=Redactor(found.secrets_with(os.environ)))
+    configure_log(found, sources, level)
     return found, sources
+
+
+def configure_log(found: Settings, sources: Mapping[str, Source], level: Level = QUIET) -> None:
+    """Set up logging so that no secret reaches a line."""
+    wanted = level if sources["BOT_LOG"].where == "default" else found.log
+    log.configure(wanted, redact=Redactor(found.secrets_with(os.environ)))

@@ -13,17 +13,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bot import log
-from bot.app import providers
-from bot.cli.console import console
+from bot.cli.console import configure_log, console
 from bot.cli.files import read_files
 from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub
+from bot.made import providers
 from bot.model.clock import SystemClock
 from bot.publish import Redactor
 from bot.runners import default_model
 from bot.settings import Settings, Source, look, missing_to_serve, unknown
-from bot.store import Store, is_postgres, look_at_postgres, open_store
+from bot.store import Store, is_postgres, look_at_postgres, migrate, open_store
 from bot.store.stuck import stuck, told
 from bot.workflows import builtin_files, check
 from bot.workspace import Git, Secrets, open_sandbox
@@ -51,7 +50,7 @@ def doctor(
 ) -> None:
     """Show every setting with its source, and check what it names; exit code 1 where serving would fail."""
     found, sources, faults = look(os.environ, Path(".env"))
-    log.configure(found.log, redact=Redactor(found.secrets_with(os.environ)))
+    configure_log(found, sources)
     out = console()
     out.print(_settings_table(found, sources))
     out.print()
@@ -140,23 +139,32 @@ async def _database(found: Settings) -> list[Finding]:
         return [empty]
     try:
         if is_postgres(found.database):
-            # looking makes no tables there, so what is stuck is told by `/readyz` alone
-            return [Finding("ok", "database", await asyncio.to_thread(look_at_postgres, found.database))]
-        store = open_store(found.database)
+            # looking makes no tables there, and how many runs all processes work on is not known here
+            store, said = await asyncio.to_thread(look_at_postgres, found.database)
+            places = None
+        else:
+            store, said = open_store(found.database), Redactor()(found.database)
+            places = found.workers
     except OperatorError as error:
         return [Finding("fail", "database", error.message, error.mend)]
     except OSError as error:
         return [Finding("fail", "database", str(error), "check BOT_DATA_DIR and its permissions")]
     try:
-        return [Finding("ok", "database", Redactor()(found.database)), *await _stuck(store, found.workers)]
+        return [Finding("ok", "database", said), *await _stuck(store, places)]
     finally:
         await store.close()
 
 
-async def _stuck(store: Store, places: int) -> list[Finding]:
+async def _stuck(store: Store, places: int | None) -> list[Finding]:
     """What should have moved and has not, whoever serves this database."""
     now = SystemClock().now()
     try:
+        at = await store.read(migrate.revision)
+        if at is None:
+            return []
+        if at != migrate.HEAD:
+            said = f"not looked at: the tables are at {at}, this version needs {migrate.HEAD}"
+            return [Finding("warn", "work", said, "`serve` of the newer version brings them up to date")]
         kinds = await store.read(lambda session: stuck(session, now, places=places))
     except Transient as error:
         return [Finding("warn", "work", str(error), "is another process writing for long?")]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from bot.cli.console import err, out, settings
+from bot.cli.database import opened
 from bot.engine.upkeep import Upkeep
 from bot.errors import OperatorError, Transient, UserError
 from bot.model.clock import SystemClock
 from bot.settings import Settings
-from bot.store import Store, forgetting, open_store
+from bot.store import Store, forgetting
 from bot.store.forgetting import Forgotten
 
 #: how often it is tried where another process holds the database
@@ -35,14 +35,11 @@ def forget(
     if bool(repository) == bool(user):
         raise typer.BadParameter("say either --repository or --user")
     found, _ = settings()
-    path = found.database.removeprefix("sqlite:///")
-    if found.database.startswith("sqlite") and not Path(path).is_file():
-        raise OperatorError(f"there is no database at {path}", "set BOT_DATA_DIR to the folder that `serve` uses")
     asyncio.run(_forget(found, "repository" if repository else "user", repository or user, yes))
 
 
 async def _forget(found: Settings, kind: Literal["repository", "user"], name: str, yes: bool) -> None:
-    store = open_store(found.database)
+    store = opened(found)
     try:
         what = await _meant(store, kind, name)
         kept = await store.read(lambda session: forgetting.counts(session, what))

@@ -16,7 +16,6 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from bot.app import providers
 from bot.cli import given as on_the_line
 from bot.cli.around import Local
 from bot.cli.console import console, err, out, settings
@@ -34,6 +33,7 @@ from bot.engine.rendering import rendering
 from bot.engine.run_folder import RunFolder
 from bot.engine.run_inputs import SecretInputs, fetched_for_use, secret_names, seen_files
 from bot.errors import NotFound, UserError
+from bot.made import providers
 from bot.model.outcome import Done, Failed, Faulted, Outcome
 from bot.model.state import GateState, RunState
 from bot.publish import Redactor

@@ -51,7 +51,7 @@ def work(
 
 
 def _found(*, delivered: bool) -> Settings:
-    found, _ = settings()
+    found, _ = settings(level="info")
     if missing := missing_to_serve(found, delivered=delivered):
         raise OperatorError(
             f"not started: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set",

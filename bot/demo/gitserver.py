@@ -48,6 +48,8 @@ class GitServer:
         push = "git-receive-pack" in rest or request.query_params.get("service") == "git-receive-pack"
         fault = self._world.faults.take(request.method, scope["path"])
         viewer = Viewer("anonymous", "anonymous")
+        if fault is not None and fault.until is not None:
+            await fault.until.wait()
         try:
             if fault is not None and fault.status:
                 raise Refused(fault.status, fault.message, headers=dict(fault.headers))

@@ -81,8 +81,7 @@ class Intake:
         while True:
             try:
                 return await call()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
+            except Transient:  # the store says so
                 await self._p.clock.sleep(PAUSE)
 
     async def _note(self, looked_at: Sequence[Delivery]) -> None:
@@ -99,8 +98,7 @@ class Intake:
                 try:
                     fresh = await self._spread(group)
                     wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due(before))
-                except Transient as error:
-                    _log.error("store_refuses", reason=str(error))
+                except Transient:  # the store says so
                     await self._p.clock.sleep(PAUSE)
                     continue
                 if not fresh:

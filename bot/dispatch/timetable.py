@@ -41,8 +41,7 @@ class Timetable:
             try:
                 await self.look()
                 due = await self._p.store.read(rows.next_due)
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
+            except Transient:  # the store says so
                 await self._p.clock.sleep(PAUSE)
                 continue
             wait = LOOK_EVERY if due is None else (due - self._p.clock.now()).total_seconds()

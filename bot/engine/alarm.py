@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from bot import log
 from bot.errors import Transient
@@ -29,10 +30,8 @@ class Alarm:
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
-            try:
+            with suppress(Transient):  # the store says so
                 await self.look()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
             await self._clock.sleep(EVERY)
 
     async def look(self) -> Mapping[str, Stuck]:

@@ -7,6 +7,7 @@ that leads to the result. Nothing of this is in memory: `Run.status_at` says whe
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from bot import log, publish
@@ -57,10 +58,8 @@ class Progress:
         bell = self._store.bell("posted")
         while True:
             seen = bell.count
-            try:
+            with suppress(Transient):  # the store says so
                 await self.tell()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
             await bell.wait(seen, pause)
             await self._clock.sleep(min(pause, 1.0))
 

@@ -15,7 +15,7 @@ from bot.store import Session, Store, clones, snapshots
 from bot.store.runs import RunRows
 from bot.store.tables import Thread
 from bot.workflows import Memo
-from bot.workspace import Kept, Reach, Sandbox, Secrets, Workspace, WorkspaceMode, Workspaces
+from bot.workspace import Kept, Origin, Reach, Sandbox, Secrets, Workspace, WorkspaceMode, Workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,22 @@ async def workspace_of(
 
     Where the run may go on elsewhere, its commit is noted, and one that comes from elsewhere has its files again.
     """
+    thread = rows.thread
     url = (await client.clone_access()).url if mode != "none" else ""
 
     async def token(refused: str) -> str:
         return (await client.clone_access(refused=refused)).token
 
-    thread = rows.thread
+    async def renamed() -> str:
+        present = await tools.github.numbered(thread.installation_id, thread.repository_id)
+        return (await present.clone_access()).url
+
     ref = f"refs/pull/{thread.number}/head" if thread.is_pull_request else thread.default_branch
     run_id, repository_id = rows.run.id, thread.repository_id
     shared = tools.shared and mode != "none"
     kept = await tools.store.read(lambda session: _kept(session, tools.store, run_id)) if shared else None
     async with tools.workspaces.open(
-        mode, run_id=run_id, repository_id=repository_id, clone_url=url, token=token, ref=ref, kept=kept
+        mode, run_id=run_id, repository_id=repository_id, origin=Origin(url, token, renamed), ref=ref, kept=kept
     ) as workspace:
         commit = workspace.commit
         if shared and kept is None and commit is not None:

@@ -50,8 +50,7 @@ class Upkeep:
             seen = bell.count
             try:
                 waits = await self.look()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
+            except Transient:  # the store says so
                 await self._clock.sleep(PAUSE)
                 continue
             await bell.wait(seen, SOON if waits else LOOK)

@@ -301,8 +301,7 @@ class Workers:
         while True:
             try:
                 return await call()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
+            except Transient:  # the store says so
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.errors import Forbidden, NotFound, NotGranted
-from bot.publish.performer import Act
+from bot.publish.performer import UNSURE, Act
 from bot.store.ended import Reach
 
 COMMENT_DELETED = "comment_deleted"
@@ -35,6 +35,8 @@ _REACH = {
     "app_removed": Reach.INSTALLATION,
     "suspended": Reach.INSTALLATION,
 }
+#: every reason that is a word, `unsure` for what nobody found; others are sentences
+REASONS = (*_REACH, _PERMISSION, COMMENT_DELETED, UNSURE)
 #: what can still be done in a locked conversation
 _DONE = frozenset({"labels", "assign", "close", "pull_request", "check"})
 #: what leads out of its thread

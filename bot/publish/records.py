@@ -165,7 +165,8 @@ class Records:
             except IllegalTransition as error:
                 _log.error("outcome not recorded", exc_info=error)
             except Exception as error:  # noqa: BLE001  # whatever the database says: forgetting would say it twice
-                _log.error("the store refuses", exc_info=error)
+                if not isinstance(error, Transient):  # of that the store says so
+                    _log.error("outcome not recorded yet", exc_info=error)
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, 30.0)
                 continue

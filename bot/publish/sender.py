@@ -1,20 +1,4 @@
-"""The loop that does what the outbox holds: once per slot, in order, at GitHub's pace, whatever breaks on the way.
-
-A row is committed as `sending` before its call leaves. What becomes of it:
-
-| what happened                      | the row is                                                              |
-|------------------------------------|-------------------------------------------------------------------------|
-| GitHub answered                    | `posted`, with what it answered                                         |
-| GitHub refuses, or it is gone      | `dropped`, with the reason, and with it what shares that: see `ends`    |
-| the comment to change was deleted  | `dropped`; of an index, a status or an open gate `pending`, said anew   |
-| what it replies to takes no reply  | `pending`, to be said in the conversation                               |
-| nothing left us, or a rate limit   | `pending` until a time; nobody sleeps meanwhile                         |
-| no answer, and it can be found     | `unsure`: it is looked for, and only then is it done again              |
-| no answer, and twice is once       | `pending`: see `bot.publish.performer`                                  |
-| no answer to a webhook             | `dropped`: it may have arrived                                          |
-| the process died                   | `unsure`, as soon as whoever has the duty sees it                       |
-| the process stops                  | what is under way may end; what does not in time is `unsure`            |
-"""
+"""The loop that does what the outbox holds: once per slot, in order, at GitHub's pace (see `bot.publish.sending`)."""
 
 from __future__ import annotations
 
@@ -24,16 +8,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from bot import log
-from bot.errors import Forbidden, NotFound, Transient, Unsure
+from bot.errors import Transient
 from bot.model.clock import Clock
-from bot.publish.doubt import Doubt
 from bot.publish.pace import Pace
-from bot.publish.performer import Act, Performer, Undone, Untargeted
-from bot.publish.records import Records, reason_of
+from bot.publish.performer import Performer
+from bot.publish.sending import PAUSE, Sending
 from bot.publish.set_aside import set_aside
 from bot.store import Session, Store, doubt, outbox
 from bot.store.outbox import Saying
-from bot.store.tables import Outbox
 from bot.store.turn import CONTENT, ELSEWHERE
 
 _log = log.get("publish")
@@ -42,12 +24,8 @@ _log = log.get("publish")
 LOOKS = (5.0, 30.0, 90.0)
 #: calls under way at once
 AT_ONCE = 8
-#: seconds before another look where the database refuses
-PAUSE = 1.0
 #: seconds between two looks at what dead processes were sending
 DEAD_EVERY = 2.5
-#: a row that was claimed so many seconds ago and has not been sent may be somebody else's by now: this one is asked
-STALE = 2.0
 #: seconds that calls under way get to end when sending stops
 FINISH = 3.0
 
@@ -76,13 +54,11 @@ class Sender:
     ) -> None:
         self._store = store
         self._duty = duty or store
-        self._performers = dict(performers)
         self._clock = clock
         self._owner = owner
         self._pace = pace or Pace()
         self._looks = tuple(looks)
-        self._records = Records(store, self._pace, clock)
-        self._doubt = Doubt(self._records, self._pace, clock, self._looks)
+        self._sending = Sending(store, performers, clock, self._pace, owner=owner, looks=self._looks, duty=self._duty)
         self._away = away
         self._places = asyncio.Semaphore(at_once)
         self._at_once = at_once
@@ -136,8 +112,7 @@ class Sender:
                 try:
                     await self._spread(start)
                     at = await self.wakes(before)
-                except Transient as error:
-                    _log.error("store_refuses", reason=str(error))
+                except Transient:  # the store says so
                     await self._clock.sleep(PAUSE)
                     continue
                 for task in [task for task in under_way if task.done()]:
@@ -149,10 +124,8 @@ class Sender:
 
     async def _recover_on(self) -> None:
         while True:
-            try:
+            with suppress(Transient):  # the store says so
                 await self.recover()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
             # by real time, as the database's is by which processes die
             await asyncio.sleep(DEAD_EVERY)
 
@@ -193,7 +166,7 @@ class Sender:
                 if row_id not in busy:
                     self._looking.add(row_id)
                     await self._places.acquire()
-                    await self._begin(start, self._placed(self._look(row_id), row_id), row_id)
+                    await self._begin(start, self._placed(self._sending.look(row_id), row_id), row_id)
                     started += 1
         while True:
             await self._places.acquire()
@@ -205,7 +178,7 @@ class Sender:
             if claimed is None:
                 self._places.release()
                 return started
-            await self._begin(start, self._placed(self._send(claimed)), claimed.row.id)
+            await self._begin(start, self._placed(self._sending.send(claimed)), claimed.row.id)
             started += 1
 
     async def _unsure(self, now: datetime) -> list[Saying]:
@@ -267,62 +240,3 @@ class Sender:
                 return saying
             point.rollback()
             self._paced[thread.installation_id, creates] = now + timedelta(seconds=wait)
-
-    async def _send(self, saying: Saying) -> None:
-        """Do one row and record what became of it."""
-        row, act = saying.row, Act.of(saying)
-        if not await self._still(row):
-            _log.warning("not sent", slot=row.slot, reason="another process has taken it over")
-            return
-        try:
-            performer = self._performer(row)
-            made = await performer.do(act)
-        except Unsure as error:
-            await self._doubt.unanswered(act, self._performers[row.action], error)
-        except Transient as error:
-            await self._records.put_off(act, error)
-        except Undone as error:
-            await self._records.undone(act, reason_of(error), error.outcome)
-        except Untargeted as error:
-            await self._records.untargeted(act, error)
-        except (NotFound, Forbidden) as error:
-            if isinstance(error, Forbidden) and error.status == 401 and row.action not in ELSEWHERE:
-                await self._records.locked_out(act, error)
-            else:
-                await self._records.refused(act, error)
-        except Exception as error:  # noqa: BLE001  # one broken row must not stop the others, and may have been sent
-            _log.error("sending failed", slot=row.slot, exc_info=error)
-            await self._doubt.unanswered(act, self._performers[row.action], error)
-        else:
-            await self._records.posted(act, made, row.digest)
-            _log.info("posted", post=row.id, run=row.run_id, slot=row.slot, id=made.id)
-
-    async def _still(self, row: Outbox) -> bool:
-        """Whether a row is ours to send: who was stopped after he claimed it must not send it when he wakes."""
-        if row.sent_at is None or abs((self._clock.now() - row.sent_at).total_seconds()) <= STALE:
-            return True
-        return await self._store.read(lambda session: doubt.sends(session, row.id, self._owner, row.tries))
-
-    def _performer(self, row: Outbox) -> Performer:
-        try:
-            return self._performers[row.action]
-        except KeyError:
-            raise Undone(f"nothing here does `{row.action}`") from None
-
-    async def _look(self, row_id: str) -> None:
-        try:
-            saying = await self._duty.write(lambda session: doubt.begin(session, row_id, self._owner))
-        except Transient as error:
-            _log.error("store_refuses", reason=str(error))
-            await self._clock.sleep(PAUSE)
-            self._store.bell("outbox").ring()
-            return
-        if saying is None:  # our webhook has settled it
-            return
-        act = Act.of(saying)
-        try:
-            performer = self._performer(saying.row)
-        except Undone as error:
-            await self._records.undone(act, error.reason, error.outcome, looked=True)
-        else:
-            await self._doubt.look(act, performer)

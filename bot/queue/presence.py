@@ -48,8 +48,7 @@ class Presence:
             await bell.wait(seen, None if self._alone else BEAT)
             try:
                 await self._beat()
-            except Transient as error:
-                _log.error("store_refuses", reason=str(error))
+            except Transient:  # the store says so
                 await bell.wait(bell.count, PAUSE)
 
     async def leave(self) -> None:

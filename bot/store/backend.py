@@ -40,6 +40,10 @@ class Backend(Protocol):
         """Whether a statement failed that nobody has undone, so that the server would refuse all that follows."""
         ...
 
+    def has_written(self, connection: Connection) -> bool:
+        """Whether this write transaction has anything to commit: only then does its end show that writes are taken."""
+        ...
+
     def ends_all(self, error: BaseException) -> bool:
         """Whether what one work raised has ended the transaction for every other one in it."""
         ...

@@ -23,6 +23,7 @@ from sqlmodel import Session
 from bot.errors import Transient
 from bot.store.backend import READERS, Backend
 from bot.store.bell import Bell
+from bot.store.refusing import Refusing
 
 T = TypeVar("T")
 #: called by the writer with the name of a work, right before the commit that holds it and right after, when nobody has
@@ -60,6 +61,7 @@ class Store:
         self._loops: set[asyncio.AbstractEventLoop] = set()
         self._works: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
+        self._reads, self._writes = Refusing("reads"), Refusing("writes")
         #: commits so far, for benchmarks and metrics
         self.commits = 0
         #: works in them
@@ -114,6 +116,7 @@ class Store:
             refusal = self._backend.refusal(error)
             if refusal is None:
                 raise
+            self._reads.refused(str(refusal))
             raise refusal from error
 
     def _look(self, work: Callable[[Session], T]) -> T:
@@ -122,7 +125,9 @@ class Store:
             self._backend.reading() as connection,
             Session(bind=connection, join_transaction_mode="control_fully", expire_on_commit=False) as session,
         ):
-            return work(session)
+            value = work(session)
+        self._reads.answered()
+        return value
 
     async def close(self) -> None:
         """Finish what is waiting, then close every connection; whoever comes later is refused."""
@@ -159,6 +164,7 @@ class Store:
     def _commit(self, works: list[_Work[Any]]) -> None:
         results: list[tuple[_Work[Any], Any, BaseException | None]] = []
         bells: set[str] = set()
+        refusals: list[Transient] = []
         alone = len(works) == 1
         try:
             with self._backend.writing(bells) as connection:
@@ -175,15 +181,24 @@ class Store:
                         if alone or self._backend.ends_all(error):
                             raise
                         # whatever it is belongs to the caller, who awaits it
-                        results.append((work, None, self._backend.refusal(error) or _ordinary(error)))
+                        refusal = self._backend.refusal(error)
+                        refusals += [refusal] if refusal is not None else []
+                        results.append((work, None, refusal or _ordinary(error)))
                 self._fail("before", works)
+                answers = self._backend.has_written(connection)
+            if answers and not refusals:
+                self._writes.answered()
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
         except BaseException as error:  # noqa: BLE001  # the commit failed (disk full, locked): every caller must hear
-            heard = self._backend.refusal(error) or _ordinary(error)
+            refusal = self._backend.refusal(error)
+            refusals = [refusal] if refusal is not None else []
+            heard = refusal or _ordinary(error)
             results = [(work, None, heard) for work in works]
             bells = set()
+        if refusals:
+            self._writes.refused(str(refusals[0]))
         for loop in {work.loop for work in works}:
             mine = [r for r in results if r[0].loop is loop]
             with suppress(RuntimeError):  # the loop is closed: nobody is left to be told

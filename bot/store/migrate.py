@@ -63,14 +63,17 @@ def _tables_may_be_made_anew(connection: Connection) -> Iterator[None]:
 
 
 def revision(session: Session) -> str | None:
-    """The revision the database is at, as anybody may ask at any time."""
-    found = session.connection().execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
-    return None if found is None else str(found)
+    """The revision the database is at, None for an empty one; anybody may ask at any time."""
+    return _at(session.connection())
 
 
 def current(engine: Engine) -> str | None:
     """The revision the database is at, None for an empty one."""
     with engine.connect() as connection, connection.begin():
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+        return _at(connection)
+
+
+def _at(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()

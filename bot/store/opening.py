@@ -25,15 +25,20 @@ def open_store(url: str) -> Store:
     return Store(backend)
 
 
-def look_at_postgres(url: str) -> str:
-    """What server a PostgreSQL URL leads to, in words; nothing is made there. Raises `OperatorError` as opening."""
+def look_at_postgres(url: str) -> tuple[Store, str]:
+    """What is behind a PostgreSQL URL, to be read, and what server that is, in words; nothing is made there.
+
+    Its tables may be missing or another version's: `migrate.revision` tells. Raises `OperatorError` as opening.
+    """
     from bot.store.postgres import Postgres
 
     backend = Postgres(f"postgresql://{url.partition('://')[2]}", make=False)
     try:
-        return backend.described()
-    finally:
+        described = backend.described()
+    except BaseException:
         backend.close()
+        raise
+    return Store(backend), described
 
 
 def is_postgres(url: str) -> bool:

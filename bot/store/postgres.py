@@ -249,6 +249,9 @@ class Postgres:
         driver: Any = connection.connection.driver_connection
         return bool(driver.info.transaction_status == TransactionStatus.INERROR)
 
+    def has_written(self, connection: Connection) -> bool:
+        return True  # each notes itself: see `_NOTE`
+
     def ends_all(self, error: BaseException) -> bool:
         return isinstance(error, DBAPIError) and error.connection_invalidated
 

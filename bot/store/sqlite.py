@@ -40,6 +40,7 @@ class Sqlite:
     @contextmanager
     def writing(self, bells: Set[str]) -> Iterator[Connection]:
         with self._writer.connect() as connection, connection.begin():
+            connection.info["changes"] = _changes(connection)
             yield connection
 
     @contextmanager
@@ -54,6 +55,9 @@ class Sqlite:
 
     def is_broken(self, connection: Connection) -> bool:
         return False  # a statement that fails undoes itself alone
+
+    def has_written(self, connection: Connection) -> bool:
+        return bool(_changes(connection) != connection.info["changes"])
 
     def ends_all(self, error: BaseException) -> bool:
         return self.refusal(error) is not None
@@ -70,6 +74,12 @@ class Sqlite:
     def close(self) -> None:
         self._writer.dispose()
         self._reader.dispose()
+
+
+def _changes(connection: Connection) -> int:
+    """Rows that were changed over this connection so far."""
+    driver: Any = connection.connection.driver_connection
+    return int(driver.total_changes)
 
 
 def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:

@@ -36,6 +36,7 @@ MENDS: Mapping[str, str] = {
     "github": "deliveries are taken, and all goes on by itself; https://www.githubstatus.com may say more",
     "limits": "nothing to do: what waits goes on when the limit is over",
     "stuck": "`threadsmith doctor` tells more",
+    "beside": "the log says why; it is tried again by itself",
 }
 
 

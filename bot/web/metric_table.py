@@ -7,14 +7,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 Source = Literal["rows", "ends", "process"]
-Kind = Literal["gauge", "counter", "histogram"]
+Kind = Literal["gauge", "counter", "histogram", "info"]
 
 #: upper bounds in seconds: a no-op takes milliseconds, a step with an agent minutes
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
+
+
+_ENDINGS: Mapping[Kind, str] = {"counter": "_total", "info": "_info"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Metric:
     @property
     def shown(self) -> str:
         """Its name as a query has it."""
-        return f"{self.name}_total" if self.kind == "counter" else self.name
+        return f"{self.name}{_ENDINGS.get(self.kind, '')}"
 
 
 METRICS: tuple[Metric, ...] = (
@@ -93,6 +97,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "threadsmith_store_works", "counter", "process", "Works in those commits: their ratio is the group commit's"
     ),
+    Metric("threadsmith_build", "info", "process", "1, with what this process runs", ("version",)),
     Metric("threadsmith_workers", "gauge", "process", "Runs that this process can work on at once"),
     Metric("threadsmith_workers_busy", "gauge", "process", "Runs that it works on now"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from bot import __version__
 from bot.errors import Transient
 from bot.model.clock import Clock
+from bot.model.state import DispatchState, RunState
+from bot.publish.ends import REASONS
 from bot.store import Session, Store, figures, processes, stuck
 from bot.store.figures import Figures
+from bot.store.posts import OPEN
 from bot.web.metric_table import BY_NAME
-from bot.web.tally import Tally, counted
+from bot.web.tally import OTHER, Tally, counted
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -95,7 +99,12 @@ class Metrics:
 
     def collect(self) -> Iterator[Any]:
         """Every family of the table, as the library wants them."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+        from prometheus_client.core import (
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+            InfoMetricFamily,
+        )
 
         gauges, counters = self._gauges(), self._counters()
         for name, metric in BY_NAME.items():
@@ -104,6 +113,8 @@ class Metrics:
                 histograms = dict(self._tally.histograms[name])
                 for labels, one in histograms.items():
                     family.add_metric(labels, one.buckets, one.sum)
+            elif metric.kind == "info":
+                family = InfoMetricFamily(name, metric.help, value={"version": __version__})
             elif metric.kind == "counter":
                 family = CounterMetricFamily(name, metric.help, labels=metric.labels)
                 for labels, value in counters.get(name, {}).items():
@@ -135,10 +146,10 @@ class Metrics:
         rows: dict[str, Values] = {
             "threadsmith_queue_oldest_seconds": {(queue,): age for queue, age in read.ages.items()},
             "threadsmith_deliveries": _pairs(read.deliveries),
-            "threadsmith_dispatches": _single(read.dispatches),
-            "threadsmith_runs": _single(read.runs),
-            "threadsmith_posts_open": _single(read.posts),
-            "threadsmith_posts_dropped": _single(counted(read.dropped.items())),
+            "threadsmith_dispatches": _single(_all(DispatchState, read.dispatches)),
+            "threadsmith_runs": _single(_all(RunState, read.runs)),
+            "threadsmith_posts_open": _single(_all(OPEN, read.posts)),
+            "threadsmith_posts_dropped": _single(_all((*REASONS, OTHER), counted(read.dropped.items()))),
             "threadsmith_stuck": {
                 (kind,): self._stuck[kind].count if kind in self._stuck else 0 for kind in stuck.WORDS
             },
@@ -146,6 +157,11 @@ class Metrics:
             "threadsmith_duty_held": _single(read.duties),
         }
         return {**told, **rows, **_allowances(read)}
+
+
+def _all(names: Iterable[str], values: Mapping[str, int]) -> Mapping[str, int]:
+    """Of every name, also where there is none: a series that begins with its first event has grown by nothing."""
+    return {**dict.fromkeys(map(str, names), 0), **values}
 
 
 def _single(values: Mapping[str, int]) -> Values:

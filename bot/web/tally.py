@@ -8,9 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from bot.model.state import AttemptState, RunState
 from bot.store import Session, happened
 from bot.store.happened import Cursor
 from bot.web.metric_table import SECONDS
+from bot.workflows.modifiers import KINDS
 
 #: values of one label; what comes later is counted as `OTHER`, so that no repository can make as many as it likes
 MOST = 64
@@ -70,7 +72,11 @@ def counted(pairs: Iterable[tuple[str, int]]) -> Mapping[str, int]:
 
 
 class Tally:
-    """What has ended since `start`. `look` reads what is new."""
+    """What has ended since `start`. `look` reads what is new.
+
+    Of what is known by name there is a figure from the beginning: the first failure is one more, not one that was
+    always there.
+    """
 
     def __init__(self, start: datetime) -> None:
         self._attempts = Cursor(happened.attempts, start)
@@ -81,6 +87,18 @@ class Tally:
         self.counters: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         self.dollars: dict[str, float] = defaultdict(float)
         self.histograms: dict[str, dict[tuple[str, ...], Histogram]] = defaultdict(lambda: defaultdict(Histogram))
+        self._begin()
+
+    def _begin(self) -> None:
+        runs = {(str(state),): 0 for state in RunState if state.ended}
+        attempts = {(kind, str(state)): 0 for kind in KINDS for state in AttemptState if state.ended}
+        self.counters["threadsmith_runs_ended"].update(runs)
+        self.counters["threadsmith_attempts_ended"].update(attempts)
+        # codes are too many to name; `other` makes the sum of a kind begin
+        self.counters["threadsmith_step_failures"].update({(kind, OTHER): 0 for kind in KINDS})
+        for name in ("threadsmith_run_seconds", "threadsmith_result_seconds"):
+            self.histograms[name][()] = Histogram()
+        self.histograms["threadsmith_step_seconds"].update({(kind,): Histogram() for kind in KINDS})
 
     def look(self, session: Session) -> None:
         """Read what has ended since the last look, and add it."""

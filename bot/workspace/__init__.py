@@ -8,6 +8,7 @@ from bot.workspace.interpreter import Interpreter, interpreter
 from bot.workspace.live import Live
 from bot.workspace.process import Command, Completed, shell
 from bot.workspace.reach import Reach
+from bot.workspace.remote import Origin
 from bot.workspace.sandbox import Sandbox, SandboxMode, open_sandbox
 from bot.workspace.secrets import Secrets, withheld
 
@@ -19,6 +20,7 @@ __all__ = [
     "Kept",
     "Left",
     "Live",
+    "Origin",
     "Reach",
     "Sandbox",
     "SandboxMode",

@@ -18,9 +18,7 @@ from bot.workspace import luggage
 from bot.workspace.folder import discard, fingerprint
 from bot.workspace.git import Git
 from bot.workspace.mirrors import Mirror, Mirrors
-
-#: asked with the token that the remote refused, or with nothing
-Token = Callable[[str], Awaitable[str]]
+from bot.workspace.remote import Origin
 
 #: all that a clone's configuration holds: no remote, so nothing to push to and no address to read
 _CONFIG = (
@@ -76,13 +74,12 @@ class Clone:
     """One run's clone on disk. Git is never run in a `.git` that a child could write: the files are restored with the
     mirror as repository and an index of ours, and `.git` is put back whole if anything but its index has changed."""
 
-    def __init__(self, git: Git, mirrors: Mirrors, run: Path, url: str, token: Token) -> None:
+    def __init__(self, git: Git, mirrors: Mirrors, run: Path, origin: Origin) -> None:
         self.path = run / "workspace"
         self._git = git
         self._mirrors = mirrors
         self._run = run
-        self._url = url
-        self._token = token
+        self._origin = origin
 
     async def enter(self, repository_id: int, ref: str, *, alone: bool, kept: Kept | None) -> str:
         """Make the clone ready and mark it as used. The commit that is checked out."""
@@ -130,9 +127,9 @@ class Clone:
             for last in (False, True):
                 try:
                     if at := commit or "":
-                        await mirror.recall(self._url, self._token, at)
+                        await mirror.recall(self._origin, at)
                     else:
-                        at = await mirror.bring(self._url, self._token, ref)
+                        at = await mirror.bring(self._origin, ref)
                     mirror.keep(at, self._run.name)
                     await discard(self.path)
                     (self._run / _INDEX).unlink(missing_ok=True)

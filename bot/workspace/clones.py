@@ -13,12 +13,12 @@ from typing import Literal
 
 from bot.model.ident import new_id
 from bot.workspace import luggage
-from bot.workspace.clone import Clone, Kept, Left, Token, load, save, tracked_of
+from bot.workspace.clone import Clone, Kept, Left, load, save, tracked_of
 from bot.workspace.files import write_file
 from bot.workspace.folder import discard
 from bot.workspace.git import Git
 from bot.workspace.mirrors import Mirrors
-from bot.workspace.remote import check_url, full_ref
+from bot.workspace.remote import Origin, check_url, full_ref
 
 WorkspaceMode = Literal["none", "read"]
 
@@ -63,8 +63,7 @@ class Workspaces:
         *,
         run_id: str,
         repository_id: int,
-        clone_url: str,
-        token: Token,
+        origin: Origin,
         ref: str,
         kept: Kept | None = None,
     ) -> AsyncIterator[Workspace]:
@@ -73,9 +72,8 @@ class Workspaces:
         `none` is empty and gone afterwards. `read` is the run's private clone at the commit that `ref` (a branch or
         `refs/pull/N/head`) had when the run first came; afterwards tracked files return to that commit, untracked and
         ignored ones stay. Where the run comes from elsewhere, `kept` says what the clone was there, and so it is here.
-        `token` is asked only where something has to be fetched. Raises OperatorError for an address elsewhere and for
-        faults of this machine, UserError for an impossible ref and for files that are lost with another machine,
-        NotFound, Forbidden or Transient for what the remote said.
+        Raises OperatorError for an address elsewhere and for faults of this machine, UserError for an impossible ref
+        and for files that are lost with another machine, NotFound, Forbidden or Transient for what the remote said.
         """
         run = self._run(run_id)
         if mode == "none":
@@ -86,7 +84,7 @@ class Workspaces:
             finally:
                 await discard(empty)
             return
-        clone = Clone(self._git, self._mirrors, run, check_url(clone_url, self._allowed_host), token)
+        clone = Clone(self._git, self._mirrors, run, self._checked(origin))
         ref = full_ref(ref)
         use = self._uses.setdefault(run_id, _Use())
         async with use.lock:
@@ -100,6 +98,14 @@ class Workspaces:
             async with use.lock:
                 if use.users == 0:
                     await clone.leave()
+
+    def _checked(self, origin: Origin) -> Origin:
+        """The same, with every address held against the clones' server before git sees it."""
+
+        async def renamed() -> str:
+            return check_url(await origin.renamed(), self._allowed_host)
+
+        return Origin(check_url(origin.url, self._allowed_host), origin.token, renamed)
 
     async def write(self, run_id: str, path: str, make: Callable[[], Awaitable[bytes]]) -> bool:
         """Put a file into the run's clone, where it has one here; links and what else is in its way go.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.errors import Forbidden, NotFound, OperatorError
 from bot.workspace.folder import discard
 from bot.workspace.git import Credential, Git
+from bot.workspace.remote import Origin
 
 #: seconds between two looks at a lock that another process holds
 _LOOK = 0.05
@@ -29,13 +30,13 @@ class Mirror:
         self.path = path
         self._git = git
 
-    async def bring(self, url: str, token: Callable[[str], Awaitable[str]], ref: str) -> str:
+    async def bring(self, origin: Origin, ref: str) -> str:
         """Fetch branches, tags and `ref`; the commit that `ref` points to now.
 
         Raises NotFound where the remote has no such ref, and what git's fetch raises.
         """
         extra = () if ref.startswith("refs/heads/") else (f"+{ref}:{ref}",)
-        await self._fetch(url, token, "--prune", *_BRANCHES, *extra)
+        await self._fetch(origin, "--prune", *_BRANCHES, *extra)
         found = await self._git.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", cwd=self.path
         )
@@ -43,12 +44,12 @@ class Mirror:
             raise NotFound(f"there is no commit at {ref}")
         return found.stdout.decode().strip()
 
-    async def recall(self, url: str, token: Callable[[str], Awaitable[str]], commit: str) -> None:
+    async def recall(self, origin: Origin, commit: str) -> None:
         """Fetch a commit that was here before, if it no longer is."""
         if not await self._has(commit):
-            await self._fetch(url, token, "--prune", *_BRANCHES)
+            await self._fetch(origin, "--prune", *_BRANCHES)
             if not await self._has(commit):  # no branch leads to it any more
-                await self._fetch(url, token, commit)
+                await self._fetch(origin, commit)
 
     def keep(self, commit: str, name: str) -> None:
         """Make `refs/runs/<name>` point to a commit that is here, so that git's own tidying leaves it."""
@@ -75,18 +76,27 @@ class Mirror:
         found = await self._git.attempt("cat-file", "-e", f"{commit}^{{commit}}", cwd=self.path)
         return found.exit_code == 0
 
-    async def _fetch(self, url: str, token: Callable[[str], Awaitable[str]], *what: str) -> None:
+    async def _fetch(self, origin: Origin, *what: str) -> None:
+        await self._create()
+        try:
+            await self._fetch_from(origin.url, origin, *what)
+        except NotFound:
+            url = await origin.renamed()
+            if url == origin.url:
+                raise
+            await self._fetch_from(url, origin, *what)
+
+    async def _fetch_from(self, url: str, origin: Origin, *what: str) -> None:
         options, refs = [w for w in what if w.startswith("--")], [w for w in what if not w.startswith("--")]
         args = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *options, "--", url, *refs)
-        await self._create()
-        using = await token("")
+        using = await origin.token("")
         try:
             await self._git.run(*args, cwd=self.path, credential=Credential(url, using), protocols=(url.split(":")[0],))
         except Forbidden as error:
             if error.status != 401:
                 raise
             # it ended before its time, as tokens do whose installation changes
-            credential = Credential(url, await token(using))
+            credential = Credential(url, await origin.token(using))
             await self._git.run(*args, cwd=self.path, credential=credential, protocols=(url.split(":")[0],))
 
     async def _create(self) -> None:

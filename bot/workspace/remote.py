@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from bot.errors import OperatorError, UserError
@@ -11,6 +13,19 @@ _PORTS = {"https": 443, "http": 80}
 _PULL = re.compile(r"refs/pull/[1-9][0-9]*/(head|merge)")
 #: what git-check-ref-format(1) refuses, and a leading dash
 _NO_BRANCH = re.compile(r"^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|^/|\.$|(^|/)\.|\.lock(/|$)|^@$|^refs/")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a repository is cloned from. Token and new address are asked only where something has to be fetched.
+
+    `token` is asked with the one that was refused, or with nothing; `renamed` for the address that the repository has
+    now, where nothing was found at `url`: git follows no redirect.
+    """
+
+    url: str
+    token: Callable[[str], Awaitable[str]]
+    renamed: Callable[[], Awaitable[str]]
 
 
 def check_url(url: str, allowed_host: str) -> str:

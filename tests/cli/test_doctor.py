@@ -7,12 +7,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bot.demo.records import App
 from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.settings import Settings
+from bot.store.postgres import Postgres
 from tests.cli.conftest import Threadsmith
 from tests.databases import DATABASES
 from tests.stage import SECRET, make_world
@@ -200,3 +202,29 @@ def test_a_database_of_a_server_is_looked_at_and_left_as_it_is(
             assert "  ok  database: the database empty" in said.out
             assert "no tables yet; `serve` makes them; fsync is off" in " ".join(said.out.split())
             assert "hunter2hunter2" not in said.out + said.err
+            assert "work: " not in said.out
+
+
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        ("SELECT 1", "  ok  work: nothing is stuck"),
+        (
+            "INSERT INTO landmark (name, at, detail) VALUES ('deliveries', now() - interval '2 hours', '{}')",
+            "warn  stuck: ",
+        ),
+        ("UPDATE alembic_version SET version_num = '0006'", "warn  work: not looked at: the tables are at 0006, "),
+    ],
+)
+def test_what_is_stuck_on_a_server_is_told(
+    threadsmith: Threadsmith, complete: World, monkeypatch: pytest.MonkeyPatch, statement: str, line: str
+) -> None:
+    """As of a file; of tables of another version that they are not read."""
+    with DATABASES.server.empty() as url:
+        Postgres(url).close()
+        with psycopg.connect(url) as connection:
+            connection.execute(statement.encode())
+        monkeypatch.setenv("BOT_DATABASE_URL", url)
+        said = threadsmith("doctor")
+        assert said.code == 0
+        assert f"\n{line}" in said.out

@@ -64,3 +64,20 @@ def test_a_purged_prompt(threadsmith: Threadsmith, kept: Kept) -> None:  # noqa:
     said = threadsmith("prompt", kept.runs["helper"], "helper")
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith(f"purged: the prompts of {kept.runs['helper']} are kept no longer: they went on 03 Nov")
+
+
+@pytest.mark.parametrize(("level", "told"), [(None, False), ("info", True), ("warning", False)])
+def test_its_words_are_all_that_is_said(
+    threadsmith: Threadsmith,
+    kept: Kept,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    level: str | None,
+    told: bool,
+) -> None:
+    """No line of the log stands among them, unless `BOT_LOG` asks for it."""
+    if level is not None:
+        monkeypatch.setenv("BOT_LOG", level)
+    said = threadsmith("forget", "--repository", "acme/widgets", "--yes")
+    assert said.code == 0
+    assert ('"event": "forgotten"' in said.err) is told
+    assert ("{" in said.out + said.err) is told

@@ -14,6 +14,7 @@ import pytest
 from bot.engine.run_files import RunFiles
 from bot.store import Store
 from bot.workspace import Git, Workspace, Workspaces
+from bot.workspace import Origin as CloneOrigin
 from tests.engine.play import Play
 from tests.workspace.conftest import GitServer, Origin
 
@@ -41,12 +42,14 @@ class Machine:
         async def token(_refused: str) -> str:
             return self.server.token
 
+        async def renamed() -> str:
+            return self.server.url()
+
         return self.workspaces.open(
             "read",
             run_id=self.play.case.run_id,
             repository_id=7,
-            clone_url=self.server.url(),
-            token=token,
+            origin=CloneOrigin(self.server.url(), token, renamed),
             ref="main",
         )
 

@@ -13,9 +13,9 @@ from sqlmodel import select
 
 from bot.errors import Lost, NotFound, Transient, Unsure
 from bot.model.state import OutboxState
-from bot.publish import sender as sending
 from bot.publish.performer import Act, Found, Made, Performer
-from bot.publish.sender import Sender
+from bot.publish.sender import LOOKS, Sender
+from bot.publish.sending import STALE
 from bot.store import Session, doubt, open_store, outbox, processes
 from bot.store.fence import FencedStore
 from bot.store.tables import Outbox
@@ -84,14 +84,14 @@ async def test_what_hangs_at_a_stop_is_looked_for_by_who_comes_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may have arrived."""
-    monkeypatch.setattr(sending, "FINISH", 0.05)
+    monkeypatch.setattr("bot.publish.sender.FINISH", 0.05)
     row_id, post = await world.say("run/1"), Post()
     task = asyncio.create_task(post.sender(world).run())
     await asyncio.wait_for(post.met.wait(), 10)
     await asyncio.wait_for(stopped(task), 10)
     row = await world.row(row_id)
     assert (row.state, row.reason) == (OutboxState.UNSURE, "the process that sent it stopped")
-    assert row.not_before == world.clock.now() + timedelta(seconds=sending.LOOKS[0])
+    assert row.not_before == world.clock.now() + timedelta(seconds=LOOKS[0])
 
 
 async def test_who_has_not_the_duty_sends_nothing(world: World) -> None:
@@ -133,17 +133,17 @@ async def test_what_was_claimed_long_ago_is_asked_about_before_it_is_sent(world:
     sender = post.sender(world)
     claimed = await world.store.write(sender._claim)
     assert claimed is not None
-    world.clock.advance(sending.STALE + 1)
+    world.clock.advance(STALE + 1)
     await taken_over(world, row_id)
-    await sender._send(claimed)
+    await sender._sending.send(claimed)
     assert post.calls == 0
     # one that is still ours is sent, however long it took
     other = await world.say("run/2", thread=2)
     claimed = await world.store.write(sender._claim)
     assert claimed is not None
-    world.clock.advance(sending.STALE + 1)
+    world.clock.advance(STALE + 1)
     post.let_go.set()
-    await sender._send(claimed)
+    await sender._sending.send(claimed)
     assert (await world.state(other), post.calls) == (OutboxState.POSTED, 1)
 
 
@@ -154,7 +154,7 @@ async def test_what_a_sleeper_learns_does_not_touch_a_row_of_another(world: Worl
     sender = post.sender(world)
     claimed = await world.store.write(sender._claim)
     assert claimed is not None
-    sent = asyncio.create_task(sender._send(claimed))
+    sent = asyncio.create_task(sender._sending.send(claimed))
     await asyncio.wait_for(post.met.wait(), 10)
     await taken_over(world, row_id)
     post.error = error

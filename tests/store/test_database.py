@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import text
@@ -20,29 +20,13 @@ from bot.store.database import ring
 from bot.store.tables import Attempt, Delivery, Frame, Landmark
 from bot.store.tables.cluster import WRITERS
 from tests import rows
-from tests.rows import delivery, locked
+from tests.rows import delivery, held, locked
 
 from .conftest import NOW
 
 
 async def count(store: Store) -> int:
     return await store.read(lambda s: s.exec(select(func.count(col(Delivery.id)))).one())
-
-
-@asynccontextmanager
-async def held(store: Store) -> AsyncIterator[None]:
-    """The writer is at work on something: whatever is written within waits for it, and is one commit then."""
-    begun, over = threading.Event(), threading.Event()
-
-    def work(_session: Session) -> None:
-        begun.set()
-        assert over.wait(10)
-
-    holding = asyncio.ensure_future(store.write(work))
-    assert await asyncio.to_thread(begun.wait, 10)
-    yield
-    over.set()
-    await holding
 
 
 async def test_a_reader_cannot_write(store: Store) -> None:

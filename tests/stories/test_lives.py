@@ -98,6 +98,23 @@ async def test_a_renamed_repository_goes_on_by_its_new_name(stage: Stage) -> Non
     assert [body.split(" was")[0] for body in sorted(stage.replies())] == ["r1 `slow`", "r2 `slow`"]
 
 
+async def test_a_repository_that_is_renamed_before_its_clone_is_cloned_by_its_new_name(stage: Stage) -> None:
+    """Its address was read before, and git follows no redirect."""
+    stage.world.set_role(stage.repo, "meg", "admin")
+    held = stage.world.faults.hold(path=r"/acme/widgets\.git/info/refs")
+    assert held.until is not None
+    stage.world.comment(stage.repo, 1, "ana", "@bot check")
+    async with asyncio.timeout(20):
+        await held.met.wait()
+    stage.world.rename_repository(stage.repo, "sprockets", "meg")
+    held.until.set()
+    await stage.settle()
+    assert await ends(stage) == [(RunState.SUCCEEDED, DispatchState.DONE)]
+    asked = [(seen.path.split("/")[2], seen.status) for seen in stage.world.requests if seen.kind == "git"]
+    assert asked[0] == ("widgets.git", 404)
+    assert set(asked[1:]) == {("sprockets.git", 200)}
+
+
 async def test_a_removed_app_ends_what_is_under_way_without_a_storm(stage: Stage) -> None:
     """The reason stands with the run; GitHub is not asked again and again."""
     await slow(stage)

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot import __version__
 from bot.errors import Transient
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, RunState
@@ -154,6 +155,28 @@ async def test_looked_at_again_nothing_is_counted_twice(store: Store, monkeypatc
     assert len(reads) == 2
     assert found["threadsmith_runs_ended_total", ("succeeded",)] == 1
     assert found["threadsmith_model_tokens_total", ("input", "m-1")] == 3
+
+
+async def test_what_is_known_by_name_begins_at_0(store: Store) -> None:
+    """With nothing in the database; and what this process runs is told."""
+    found = await of(make(store))
+    for name, labels in (
+        ("threadsmith_runs", ("waiting",)),
+        ("threadsmith_dispatches", ("set_aside",)),
+        ("threadsmith_posts_open", ("unsure",)),
+        ("threadsmith_posts_dropped", ("permission_missing",)),
+        ("threadsmith_posts_dropped", ("other",)),
+        ("threadsmith_runs_ended_total", ("failed",)),
+        ("threadsmith_attempts_ended_total", ("agent", "fail")),
+        ("threadsmith_step_failures_total", ("other", "run")),
+        ("threadsmith_step_seconds_count", ("code",)),
+        ("threadsmith_run_seconds_count", ()),
+        ("threadsmith_result_seconds_count", ()),
+    ):
+        assert found[name, labels] == 0
+    assert ("threadsmith_runs_ended_total", ("running",)) not in found
+    assert ("threadsmith_posts_open", ("posted",)) not in found
+    assert found["threadsmith_build_info", (__version__,)] == 1
 
 
 async def test_an_allowance_is_whole_once_its_reset_has_passed(store: Store) -> None:

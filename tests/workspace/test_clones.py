@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bot.errors import Forbidden, NotFound, OperatorError, Transient, UserError
-from bot.workspace import Kept, luggage, mirrors
+from bot.workspace import Kept, luggage, mirrors, remote
 from bot.workspace.clones import Workspace, WorkspaceMode, Workspaces
 from bot.workspace.git import Git
 from tests.workspace.conftest import GitServer, Origin
@@ -28,6 +28,9 @@ class Runs:
         self.data = data
         self.server = server
         self.tokens = 0
+        #: what the repository is called now, and how often that was asked
+        self.name = "repo"
+        self.looked_up = 0
         self.restart()
 
     def restart(self) -> None:
@@ -41,7 +44,12 @@ class Runs:
             self.tokens += 1
             return self.server.token
 
-        values: dict[str, Any] = {"repository_id": 7, "clone_url": self.server.url(), "token": token, **more}
+        async def renamed() -> str:
+            self.looked_up += 1
+            return self.server.url(self.name)
+
+        origin = remote.Origin(more.pop("clone_url", self.server.url()), more.pop("token", token), renamed)
+        values: dict[str, Any] = {"repository_id": 7, "origin": origin, **more}
         return self.workspaces.open(mode, run_id=run, ref=ref, **values)
 
     @property
@@ -538,6 +546,35 @@ async def test_a_failed_fetch_does_not_cost_the_mirror(runs: Runs, origin: Origi
     with pytest.raises(Transient):
         await runs.open(run="r2").__aenter__()
     assert (runs.mirror / "HEAD").stat().st_ino == made
+
+
+async def test_a_renamed_repository_is_cloned_by_its_new_name(runs: Runs, origin: Origin) -> None:
+    """Git follows no redirect; the mirror is the same, and only a missing repository is looked up."""
+    async with runs.open() as workspace:
+        first = workspace.commit
+    commit = origin.commit({"new.txt": "x\n"})
+    assert runs.looked_up == 0
+    origin.bare.rename(origin.bare.with_name("sprockets.git"))
+    runs.name = "sprockets"
+    made = (runs.mirror / "HEAD").stat().st_ino
+    async with runs.open(run="r2") as workspace:
+        assert workspace.commit == commit != first
+    assert (runs.looked_up, (runs.mirror / "HEAD").stat().st_ino) == (1, made)
+
+
+async def test_a_repository_that_is_gone_is_looked_up_once(runs: Runs, origin: Origin) -> None:
+    shutil.rmtree(origin.bare)
+    with pytest.raises(NotFound):
+        await runs.open().__aenter__()
+    assert (runs.looked_up, runs.tokens) == (1, 1)
+
+
+async def test_a_new_address_elsewhere_gets_no_token(runs: Runs, origin: Origin) -> None:
+    shutil.rmtree(origin.bare)
+    runs.name = "../../repo"
+    with pytest.raises(OperatorError, match="not at"):
+        await runs.open().__aenter__()
+    assert all("/../" not in path for path in runs.server.requests)
 
 
 async def test_an_address_elsewhere_gets_no_token(runs: Runs, origin: Origin) -> None:
