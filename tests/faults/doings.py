@@ -8,32 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bot.demo.records import Comment, Issue, Review
+from bot.demo.records import Comment, Issue
 from bot.demo.reviews import Remark
 from tests.faults.place import Place
+from tests.faults.wishes import Subject, Wish
 
 #: commands in one thread at most: more than 20 in an hour would trip its breaker
 MOST = 14
-Subject = Comment | Issue | Review
-
-
-@dataclass(eq=False)
-class Wish:
-    """One thing that somebody wants. `dispatches`: how many dispatches it makes, each with its own visible end."""
-
-    kind: str
-    number: int
-    #: what was written; None where an event asks, without words
-    subject: Subject | None
-    dispatches: int = 1
-    #: words, and in how many results each of them stands
-    tokens: Mapping[str, int] = field(default_factory=dict)
-    #: the states in which its runs may end
-    ends: frozenset[str] = frozenset({"succeeded"})
-    #: how many answers it gets at once, beside its dispatches: a comment or a reaction that is no 👀, 🚀 or 😕
-    answers: int = 0
-    label: str = ""
-    command: str = ""
 
 
 @dataclass

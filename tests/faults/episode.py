@@ -17,13 +17,15 @@ import httpx
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from tests.faults.doings import Doings, Subject
+from tests.faults.doings import Doings
 from tests.faults.haste import Haste
+from tests.faults.judge import judge
 from tests.faults.lives import Edge, Life, Lives
 from tests.faults.place import Place, make_place
 from tests.faults.post import Post
 from tests.faults.site import EDGES, Site, Weather, process_of
-from tests.faults.verdict import Verdict, judge
+from tests.faults.verdict import Verdict
+from tests.faults.wishes import Subject
 
 #: how much faster than the machine's the time of an episode goes
 FACTOR = 20.0
