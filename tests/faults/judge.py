@@ -12,9 +12,9 @@ from bot.model.event import HANDLED
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, OutboxState, RunState
 from bot.store.tables import Run
-from tests.faults.doings import Doings
 from tests.faults.evidence import Evidence
 from tests.faults.granted import Granted
+from tests.faults.people import People
 from tests.faults.place import Place
 from tests.faults.verdict import Verdict
 
@@ -186,7 +186,7 @@ class Judge:
             self._doubled(f"{name} has several status comments")
 
 
-def judge(place: Place, database: str, doings: Doings, acknowledged: Collection[str]) -> Verdict:
+def judge(place: Place, database: str, people: People, acknowledged: Collection[str]) -> Verdict:
     """Look at everything. The database is read from outside."""
     verdict = Verdict()
     engine = create_engine(database)
@@ -197,9 +197,9 @@ def judge(place: Place, database: str, doings: Doings, acknowledged: Collection[
             verdict.ends.update(str(run.state) for run in evidence.runs.values())
             Judge(evidence, verdict).look(acknowledged)
             granted = Granted(evidence, verdict)
-            for wish in doings.wishes:
+            for wish in people.wishes:
                 granted.look(wish)
-            for token, number in doings.gone.items():
+            for token, number in people.gone.items():
                 if (count := evidence.results_with(number, token)) > 1:
                     verdict.doubled.append(f"{token} in #{number}, which was deleted, stands in {count} results")
     finally:
