@@ -22,8 +22,9 @@ from bot.publish.marker import strip
 from bot.store import Store, deliveries, open_store
 from bot.store.inbox import StoreInbox
 from tests import rows
-from tests.faults.power import Did, Disk, Recorder, sqlite_library
+from tests.faults.power import Did, Disk
 from tests.faults.process import BotProcess, free_port
+from tests.faults.recorder import Recorder, sqlite_library
 from tests.stage import make_world
 
 #: how often the power goes
