@@ -9,6 +9,7 @@ from sqlmodel import Session, select
 
 from bot.demo.records import Comment, Reaction
 from bot.model.slot import Slot
+from bot.publish.set_aside import REASON
 from bot.store.tables import Attempt, Delivery, Dispatch, Frame, Gate, Outbox, Pin, Run, Thread
 from tests.faults.place import Place
 from tests.faults.wishes import Subject
@@ -41,6 +42,8 @@ class Evidence:
         self.frames = {frame.id: frame.path for frame in session.exec(select(Frame))}
         self.gates = list(session.exec(select(Gate)))
         self.pins = list(session.exec(select(Pin)))
+        #: runs and requests (as a slot's scope has them) of which something was not said, as processes ended over it
+        self.unsaid = {Slot.parse(row.slot).scope for row in self.outbox if row.reason == REASON}
 
     def results_with(self, number: int, word: str) -> int:
         """In how many results of a thread a word stands: comments and replies to remarks."""

@@ -39,10 +39,12 @@ class Granted:
         for run in runs:
             if str(run.state) not in wish.ends and run not in excused:
                 self._verdict.lost.append(f"{name}: {self._e.name(run)} ended as {run.state}: {run.reason}")
-        self._done(name, wish, excused=bool(excused))
+        scopes = {f"dispatch/{one.id}" for one in (*found, *deliveries)}
+        unsaid = not self._e.unsaid.isdisjoint(scopes | {f"run/{run.id}" for run in runs})
+        self._done(name, wish, excused=bool(excused) or unsaid)
         if wish.answers:
-            self._answered(name, wish, deliveries)
-        if wish.subject is not None and wish.dispatches:
+            self._answered(name, wish, scopes, excused=unsaid)
+        if wish.subject is not None and wish.dispatches and not unsaid:
             self._reacted(name, wish.subject, runs)
 
     def _done(self, name: str, wish: Wish, *, excused: bool) -> None:
@@ -93,13 +95,12 @@ class Granted:
             asking |= {one.id for one in self._e.deliveries.values() if one.comment_id == wish.subject.id}
         return found, [one for one in self._e.deliveries.values() if one.id in asking]
 
-    def _answered(self, name: str, wish: Wish, deliveries: Collection[Delivery]) -> None:
-        scopes = {f"dispatch/{one.id}" for one in deliveries}
+    def _answered(self, name: str, wish: Wish, scopes: Collection[str], *, excused: bool) -> None:
         told = [said for said in self._e.said if said.slot is not None and said.slot.scope in scopes]
         assert isinstance(wish.subject, Comment)
         if len(told) > 1:
             self._verdict.doubled.append(f"{name} was answered by {len(told)} comments")
-        if not told and not self._e.reactions(wish.subject):
+        if not told and not excused and not self._e.reactions(wish.subject):
             self._verdict.lost.append(f"{name} was not answered")
 
     def _reacted(self, name: str, subject: Subject, runs: Collection[Run]) -> None:

@@ -11,7 +11,9 @@ from sqlmodel import Session
 from bot.model.event import HANDLED
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, OutboxState, RunState
-from bot.store.tables import Run
+from bot.publish import set_aside
+from bot.store.tables import Outbox, Run
+from bot.webhook.identity import content_key
 from tests.faults.evidence import Evidence
 from tests.faults.granted import Granted
 from tests.faults.people import People
@@ -69,18 +71,30 @@ class Judge:
                 self._lost(f"{row.slot} is {row.state} still: {row.reason}")
             elif row.run_id in purged and not row.reason:  # its texts went with the comment that asked
                 continue
+            elif row.reason == set_aside.REASON:
+                self._set_aside(row)
             elif row.state is OutboxState.DROPPED and row.reason not in _OVERTAKEN | _DELETED | _TOLD:
                 self._lost(f"{row.slot} ({row.action}) was dropped: {row.reason}")
         for attempt in self._e.attempts:
             if not attempt.state.ended:
                 self._lost(f"an attempt of {attempt.step} in {attempt.run_id} is {attempt.state} still")
 
+    def _set_aside(self, row: Outbox) -> None:
+        """A post over which three processes ended: whoever waits for it is told."""
+        self._verdict.ends["post set aside"] += 1
+        told = any(said.slot is not None and said.slot.scope == f"outbox/{row.id}" for said in self._e.said)
+        if row.purpose in set_aside.TOLD and not told:
+            self._lost(f"{row.slot} was set aside and nobody was told")
+
     def _kept(self, acknowledged: Collection[str]) -> None:
         """Every acknowledged delivery is on the disk and was looked at."""
         kept = {one.guid for one in self._e.deliveries.values()}
+        contents = {one.content_key for one in self._e.deliveries.values()}
         for guid in acknowledged:
             told = self._place.world.delivery(guid)
-            if guid not in kept and (told.action or "") in HANDLED.get(told.event, ()):
+            # all checks of a commit end again with each of them: within a second, that is the same told twice
+            again = told.event == "check_suite" and content_key(told.payload()) in contents
+            if guid not in kept and not again and (told.action or "") in HANDLED.get(told.event, ()):
                 self._lost(f"the delivery {guid} ({told.event} {told.action}) was acknowledged and is not there")
         for one in self._e.deliveries.values():
             # nobody can be told anything of whom GitHub does not say what he may; what is set aside because processes

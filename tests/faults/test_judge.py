@@ -22,6 +22,7 @@ from bot.app import open_bot
 from bot.demo.deliveries import Deliverer
 from bot.demo.records import Comment
 from bot.demo.server import LookAlikeServer
+from bot.publish.set_aside import REASON
 from bot.serving import attach
 from bot.settings import load
 from bot.store.rest import unfinished
@@ -120,7 +121,15 @@ def test_a_world_that_is_well(case: Case) -> None:
     assert verdict.dispatches == 7
 
 
-Spoils = Callable[[Case], None]
+def test_a_post_that_is_set_aside(case: Case) -> None:
+    """A reaction over which three processes ended is missed by nobody, and counted."""
+    case.execute(f"UPDATE outbox SET state = 'dropped', reason = '{REASON}' WHERE slot LIKE 'run/%|reaction-rocket|0'")
+    for wish in case.doings.wishes:
+        if wish.dispatches and wish.subject is not None:
+            case.patch.setattr(wish.subject, "reactions", [])
+    verdict = case.judged()
+    assert verdict.faults == []
+    assert verdict.ends["post set aside"] == verdict.dispatches
 
 
 def one_more(record: Any, **other: object) -> Any:
@@ -259,6 +268,10 @@ LOST: Mapping[str, tuple[Callable[[Case], None], str]] = {
     "a run's end": (rows("DELETE FROM outbox WHERE run_id IS NOT NULL"), "has no end that anybody sees"),
     "a post": (rows("UPDATE outbox SET state = 'unsure' WHERE action = 'comment'"), "is unsure still"),
     "a post's reason": (rows("UPDATE outbox SET state = 'dropped', reason = 'x'"), "was dropped: x"),
+    "word of what was set aside": (
+        rows(f"UPDATE outbox SET state = 'dropped', reason = '{REASON}' WHERE action = 'comment'"),
+        "was set aside and nobody was told",
+    ),
     "an attempt": (rows("UPDATE attempt SET state = 'running'"), "is running still"),
     "a dispatch": (rows(f"UPDATE dispatch SET comment_id = 1 WHERE {ECHO}"), "made 0 dispatches"),
 }
