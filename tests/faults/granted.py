@@ -39,7 +39,7 @@ class Granted:
         for run in runs:
             if str(run.state) not in wish.ends and run not in excused:
                 self._verdict.lost.append(f"{name}: {self._e.name(run)} ended as {run.state}: {run.reason}")
-        scopes = {f"dispatch/{one.id}" for one in (*found, *deliveries)}
+        scopes = {f"dispatch/{each}" for each in (*asked, *(one.id for one in deliveries))}
         unsaid = not self._e.unsaid.isdisjoint(scopes | {f"run/{run.id}" for run in runs})
         self._done(name, wish, excused=bool(excused) or unsaid)
         if wish.answers:
