@@ -114,7 +114,7 @@ def attach(app: FastAPI, bot: Bot) -> None:
 def attach_health(app: FastAPI, bot: Bot) -> None:
     """The same for what probes ask: all that a worker answers."""
     app.add_middleware(Access, password=bot.settings.dashboard_password)
-    app.include_router(health.router(*_checks(bot)))
+    app.include_router(health.router(*_checks(bot), refused=lambda: bot.store.refused))
     app.include_router(metrics.router(Metrics(bot.store, SystemClock(), partial(_own, bot), SystemClock().now())))
 
 

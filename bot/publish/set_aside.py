@@ -12,13 +12,14 @@ from bot.store.outbox import Saying
 
 _log = log.get("publish")
 
+#: why it is dropped
 REASON = "set aside: three processes ended while they sent it"
 WORDS = (
     "Something that was to be posted here is not: the bot's process ended three times while it sent it. Its operator "
     "finds it in the log."
 )
 #: of what people wait for; a status or a reaction is not missed
-_TOLD = frozenset({"result", "output", "error", "cancelled", "command", "gate", "request", "action"})
+TOLD = frozenset({"result", "output", "error", "cancelled", "command", "gate", "request", "action"})
 _PURPOSE = "set_aside"
 
 
@@ -27,7 +28,7 @@ def set_aside(session: Session, saying: Saying, now: datetime) -> None:
     row, thread = saying.row, saying.thread
     _log.error("set_aside", slot=row.slot, reason=REASON)
     outbox.drop(session, row.id, REASON, {"error": REASON})
-    if row.purpose in _TOLD and Slot.parse(row.slot).purpose != _PURPOSE:
+    if row.purpose in TOLD and Slot.parse(row.slot).purpose != _PURPOSE:
         outbox.ensure(
             session,
             Slot(f"outbox/{row.id}", _PURPOSE),

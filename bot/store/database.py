@@ -66,6 +66,8 @@ class Store:
         self.commits = 0
         #: works in them
         self.works = 0
+        #: times that the database refused a commit or a work: whoever believes that it takes writes has to look again
+        self.refused = 0
         self.failpoint: Failpoint | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._write_loop, name="store-write", daemon=True)
@@ -198,6 +200,7 @@ class Store:
             results = [(work, None, heard) for work in works]
             bells = set()
         if refusals:
+            self.refused += 1
             self._writes.refused(str(refusals[0]))
         for loop in {work.loop for work in works}:
             mine = [r for r in results if r[0].loop is loop]

@@ -1,13 +1,16 @@
 """`/healthz` says that the process lives, `/readyz` that it can take and do work.
 
 However many ask, the parts are looked at once at a time and at most once a second, and nobody waits longer than some
-seconds: a flood of probes, or a disk that hangs, must not take down what it asks after.
+seconds: a flood of probes, or a disk that hangs, must not take down what it asks after. What was well is looked at
+sooner where something was refused since: nobody who heard a 503 at the front door is told right after it that all is
+well.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
@@ -17,6 +20,9 @@ from bot.errors import Transient
 
 #: name of a part → what is wrong with it, None if nothing is
 Check = Callable[[], Awaitable[str | None]]
+
+#: how often something that is vital was refused to somebody, so far
+Refused = Callable[[], int]
 
 #: seconds for which an answer is told again
 BELIEVED = 1.0
@@ -44,25 +50,54 @@ class Unasked(str):
     """A fault of a part that could not be looked at."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one look found. `at` is when it ended, `refused` what had been refused when it began."""
+
+    at: float
+    refused: int
+    status: int
+    body: dict[str, Any]
+
+    def holds(self, refused: int) -> bool:
+        """Whether nothing that was refused since speaks against it."""
+        return self.status != 200 or self.refused >= refused
+
+
 class Look:
     """Looks at every part, for all who ask. `vital` ones decide between 200 and 503."""
 
-    def __init__(self, vital: Mapping[str, Check], outside: Mapping[str, Check], *, limit: float = LIMIT) -> None:
-        self._vital, self._outside, self._limit = dict(vital), dict(outside), limit
-        self._looking: asyncio.Task[tuple[int, dict[str, Any]]] | None = None
-        self._known: tuple[float, tuple[int, dict[str, Any]]] | None = None
+    def __init__(
+        self,
+        vital: Mapping[str, Check],
+        outside: Mapping[str, Check],
+        *,
+        refused: Refused = lambda: 0,
+        limit: float = LIMIT,
+    ) -> None:
+        self._vital, self._outside, self._refused, self._limit = dict(vital), dict(outside), refused, limit
+        self._looking: asyncio.Task[_Seen] | None = None
+        self._known: _Seen | None = None
 
     async def answer(self) -> tuple[int, dict[str, Any]]:
         """Status and body."""
-        now = asyncio.get_running_loop().time()
-        if self._known is not None and now - self._known[0] < BELIEVED:
-            return self._known[1]
+        now, refused = asyncio.get_running_loop().time(), self._refused()
+        seen = self._known
+        if seen is None or now - seen.at >= BELIEVED or not seen.holds(refused):
+            seen = await self._looked()
+            if not seen.holds(refused):
+                # it had begun before what the asker knows of
+                seen = await self._looked()
+        return seen.status, seen.body
+
+    async def _looked(self) -> _Seen:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="readiness")
         # shielded: who asked may be gone before the answer is there, and others wait for it
         return await asyncio.shield(self._looking)
 
-    async def _look(self) -> tuple[int, dict[str, Any]]:
+    async def _look(self) -> _Seen:
+        refused = self._refused()
         parts = {**self._vital, **self._outside}
         found = dict(zip(parts, await asyncio.gather(*(self._one(check) for check in parts.values())), strict=True))
         if found.get(BASE) is not None:
@@ -72,9 +107,9 @@ class Look:
         broken = bool(faults.keys() & self._vital.keys())
         status = "unavailable" if broken else "degraded" if faults else "ok"
         mends = {name: MENDS[name] for name in faults if name in MENDS}
-        told = (503 if broken else 200, {"status": status, "faults": faults, "mends": mends})
-        self._known = (asyncio.get_running_loop().time(), told)
-        return told
+        told = {"status": status, "faults": faults, "mends": mends}
+        self._known = _Seen(asyncio.get_running_loop().time(), refused, 503 if broken else 200, told)
+        return self._known
 
     async def _one(self, check: Check) -> str | None:
         try:
@@ -88,10 +123,10 @@ class Look:
             return f"{type(error).__name__}: {error}"
 
 
-def router(vital: Mapping[str, Check], outside: Mapping[str, Check]) -> APIRouter:
+def router(vital: Mapping[str, Check], outside: Mapping[str, Check], *, refused: Refused = lambda: 0) -> APIRouter:
     """`vital` parts decide between 200 and 503; `outside` ones (GitHub) only report `degraded`, so intake goes on."""
     routes = APIRouter(tags=["health"])
-    look = Look(vital, outside)
+    look = Look(vital, outside, refused=refused)
 
     @routes.get("/healthz")
     async def healthz() -> dict[str, str]:

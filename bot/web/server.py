@@ -17,6 +17,11 @@ from bot.model.clock import monotonic
 PATIENCE = 10.0
 #: connections at once; each may hold as much of a body as arrives in one piece, 256 KiB
 CONNECTIONS = 256
+#: seconds for which a connection that was just made, or just answered, gives way to no other: its request may be on the
+#: way, and a sender whose connection is closed then takes it for lost
+MOMENT = 1.0
+#: times `CONNECTIONS` over which even those give way: a process may have 1,024 files open, as a rule
+CROWD = 3
 
 
 def configured(app: FastAPI, host: str, port: int) -> uvicorn.Config:
@@ -41,7 +46,8 @@ class Server(uvicorn.Server):
 
     A connection without a request under way (its headers do not end, or it still sends a body that was refused) is
     closed after `patience` seconds, and sooner, the oldest first, where there are more than `most`: uvicorn has a time
-    limit for the pause between two requests only.
+    limit for the pause between two requests only. None is closed within its first `moment` seconds, unless there are
+    `CROWD` times as many.
     """
 
     def __init__(
@@ -51,10 +57,11 @@ class Server(uvicorn.Server):
         *,
         patience: float = PATIENCE,
         most: int = CONNECTIONS,
+        moment: float = MOMENT,
     ) -> None:
         super().__init__(config)
         self._listens = listens
-        self._patience, self._most = patience, most
+        self._patience, self._most, self._moment = patience, most, moment
         #: what asks nothing, with its last request and since when
         self._idle: dict[Any, tuple[object, float]] = {}
 
@@ -71,9 +78,11 @@ class Server(uvicorn.Server):
                 known = self._idle.get(one)
                 idle[one] = known if known is not None and known[0] is last else (last, now)
         self._idle = idle
-        over = len(self.server_state.connections) - self._most
+        many = len(self.server_state.connections)
+        over, crowded = many - self._most, many - CROWD * self._most
         for place, (one, (_, since)) in enumerate(sorted(idle.items(), key=lambda item: item[1][1])):
-            if place < over or now - since > self._patience:
+            age = now - since
+            if place < crowded or (place < over and age > self._moment) or age > self._patience:
                 one.transport.abort()
 
     @contextmanager

@@ -14,7 +14,7 @@ import psycopg
 from tests.bench import postgres
 from tests.bench.child import ROOT, child, python
 from tests.bench.figures import Goal, Pace, Row, middle, shown
-from tests.bench.receiver import free_port
+from tests.faults.process import free_port
 
 #: seconds that GitHub takes for a read, about
 LATENCY_MS = 40

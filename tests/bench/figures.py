@@ -68,6 +68,11 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 round`, `3 rounds`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def shown(value: float) -> float | int:
     """Three significant digits, or the whole number where it is larger."""
     if value == 0 or abs(value) >= 1000:

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 
 from tests.bench.child import ROOT, child, python
-from tests.bench.figures import Goal, Pace, Row, middle, shown
+from tests.bench.figures import Goal, Pace, Row, counted, middle, shown
 from tests.bench.memory import resident_mb
-from tests.bench.receiver import free_port
+from tests.faults.process import free_port
 
 
 async def measure(pace: Pace, folder: Path) -> Row:
@@ -60,7 +60,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
             ("dispatches a second meanwhile", shown(rate)),
         ),
         (
-            f"`threadsmith serve` on an empty folder, from its start to the first 200 of `/readyz`; {starts} starts.",
+            (
+                "`threadsmith serve` on an empty folder, from its start to the first 200 of `/readyz`;"
+                f" {counted(starts, 'start')}."
+            ),
             (
                 f"Each dispatch is an issue that is opened and answered with a comment, over {owners} installations:"
                 " an installation may write only so fast."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.bench.child import child, python
 from tests.bench.engine_process import STEPS
-from tests.bench.figures import Goal, Pace, Row, middle, shown
+from tests.bench.figures import Goal, Pace, Row, counted, middle, shown
 
 
 async def measure(pace: Pace, folder: Path) -> Row:
@@ -35,8 +35,8 @@ async def measure(pace: Pace, folder: Path) -> Row:
         ),
         (
             (
-                f"{rounds} rounds of {count} runs of {STEPS} no-op steps, one after the other; each has its share of"
-                " the claim, start and end of the run."
+                f"{counted(rounds, 'round')} of {count} runs of {STEPS} no-op steps, one after the other; each has its"
+                " share of the claim, start and end of the run."
             ),
         ),
         {"all (ms a step)": whole, "without commits (ms a step)": beside, "in memory (ms a step)": memory},

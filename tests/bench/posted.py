@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.bench.child import Child, child, python
 from tests.bench.contestants import environment
-from tests.bench.figures import Goal, Pace, Row, middle, percentile, shown
+from tests.bench.figures import Goal, Pace, Row, counted, middle, percentile, shown
 from tests.bench.receiver import bot
 
 THREADS = 10
@@ -70,7 +70,8 @@ async def measure(pace: Pace, folder: Path) -> Row:
         (
             (
                 f"In {THREADS} repositories of {THREADS} installations people ask at once for a workflow whose one"
-                f" step posts a comment; {rounds} rounds, each on other installations whose tokens are known."
+                f" step posts a comment; {counted(rounds, 'round')}, each on other installations whose tokens are"
+                " known."
             ),
             "Both talk to the same look-alike, a process of its own, which takes most of the time of both.",
             "The script makes all the bot's commits of the round, also those after the comments were posted.",

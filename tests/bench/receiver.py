@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -13,9 +12,10 @@ from tempfile import TemporaryDirectory
 from bot.demo.keys import new_key
 from tests.bench.child import Child, child, python
 from tests.bench.contestants import node
-from tests.bench.figures import Goal, Pace, Row, middle, percentile, shown
+from tests.bench.figures import Goal, Pace, Row, counted, middle, percentile, shown
 from tests.bench.github_process import GitHub
 from tests.bench.load import MARK, SECRET
+from tests.faults.process import free_port
 
 NEEDS = (node,)
 #: bytes of a payload: what GitHub sends for a comment in a repository of an organisation
@@ -80,8 +80,8 @@ async def measure(pace: Pace, folder: Path) -> Row:
         tuple(figures),
         (
             (
-                f"Payloads of {PAYLOAD:,} bytes, each with its own GUID and signature; {rounds} rounds of {count:,}"
-                " deliveries, every receiver started anew for each."
+                f"Payloads of {PAYLOAD:,} bytes, each with its own GUID and signature; {counted(rounds, 'round')} of"
+                f" {count:,} deliveries, every receiver started anew for each."
             ),
             f"The same {GENERATORS} generator processes for all; each was busy at most {max(busy):.0%} of the time.",
             (
@@ -158,10 +158,3 @@ async def _fired(
     seconds = max(one["ended"] for one in answers) - min(one["begun"] for one in answers)
     taken = [value for one in answers for value in one["taken"]]
     return len(taken) / seconds, taken, max(one["busy"] for one in answers)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

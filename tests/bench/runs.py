@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bench.child import Child, child, python
 from tests.bench.contestants import environment as dbos
 from tests.bench.engine_process import STEPS
-from tests.bench.figures import Goal, Pace, Row, middle, shown
+from tests.bench.figures import Goal, Pace, Row, counted, middle, shown
 
 NEEDS = (dbos,)
 WORKERS = 8
@@ -62,7 +62,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
             (SCRIPT, shown(middle(rates[SCRIPT])), each),
         ),
         (
-            f"{WORKERS} workers, {rounds} rounds of {count} runs, each on a thread of its own; DBOS {dbos.VERSION}.",
+            (
+                f"{WORKERS} workers, {counted(rounds, 'round')} of {count} runs, each on a thread of its own;"
+                f" DBOS {dbos.VERSION}."
+            ),
             "Commits a run are those of one run alone. Side by side runs share them (the table's figure).",
         ),
         rates,

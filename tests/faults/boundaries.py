@@ -7,9 +7,13 @@ function that only passes on a work that it was given makes none; those that cal
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+#: `before` or `after`, and the boundary
+Edge = tuple[str, str]
 BOT = Path(__file__).resolve().parents[2] / "bot"
 #: rooms whose writes are no part of what `serve` does: commands with a database of their own, and the look-alike
 ELSEWHERE = ("cli", "demo")
@@ -40,6 +44,22 @@ UNREACHED: Mapping[str, str] = {
 }
 
 
+@dataclass
+class Coverage:
+    """At which commit boundaries bots were killed, over all episodes of a run; `met` is where they came by.
+
+    `every` are those at which somebody has to be killed.
+    """
+
+    every: frozenset[Edge] = frozenset()
+    met: set[Edge] = field(default_factory=set)
+    killed: Counter[Edge] = field(default_factory=Counter)
+
+    def wanted(self) -> set[Edge]:
+        """The edges at which nobody was killed yet."""
+        return {edge for edge in self.every | self.met if not self.killed[edge]}
+
+
 def boundaries(root: Path = BOT) -> dict[str, str]:
     """Names of boundaries, each with the module that it is in."""
     found: dict[str, str] = {}
@@ -51,7 +71,7 @@ def boundaries(root: Path = BOT) -> dict[str, str]:
     return found
 
 
-def edges() -> set[tuple[str, str]]:
+def edges() -> set[Edge]:
     """Before and after every boundary that a storm has to kill at."""
     return {(when, name) for name in boundaries() if name not in UNREACHED for when in ("before", "after")}
 

@@ -19,7 +19,7 @@ from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.publish.marker import strip
 from tests.databases import DATABASES
-from tests.faults.process import BotProcess, free_port
+from tests.faults.process import UNFINISHED, BotProcess, free_port
 from tests.stage import make_world
 
 
@@ -78,12 +78,7 @@ class Cluster:
 
     async def settled(self, seconds: float = 60) -> None:
         """Until deliveries, runs and outbox have come to rest."""
-        open_ = (
-            "SELECT (SELECT count(*) FROM delivery WHERE state = 'new')"
-            " + (SELECT count(*) FROM run WHERE state IN ('queued', 'running'))"
-            " + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))"
-        )
-        await self.until(lambda: self.rows(open_) == [(0,)], seconds)
+        await self.until(lambda: self.rows(UNFINISHED) == [(0,)], seconds)
 
     def replies(self, number: int = 1) -> list[str]:
         """The bot's comments, oldest first."""

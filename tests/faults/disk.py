@@ -58,8 +58,10 @@ class SmallDisk(BotProcess):
         """Asked within the bot's namespaces: SQLite resolves a name by itself, and would look at our own folder."""
         assert self.process is not None
         inside = ("nsenter", "--user", "--mount", "--preserve-credentials", "--target", str(self.process.pid))
+        # it may have been put on a disk of its own
+        database = self.more.get("BOT_DATABASE_URL", f"sqlite:///{self.data / 'bot.db'}").removeprefix("sqlite:///")
         asked = subprocess.run(
-            [*inside, sys.executable, "-Sc", _ASK, str(self.data / "bot.db"), query],
+            [*inside, sys.executable, "-Sc", _ASK, database, query],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         return [tuple(row) for row in json.loads(asked.stdout)]

@@ -1,73 +1,23 @@
-"""What people do in an episode, and what must have come of it when everything rests."""
+"""What people begin in an episode, and what must have come of it when everything rests."""
 
 from __future__ import annotations
 
-import random
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bot.demo.records import Comment, Issue, Review
+from bot.demo.records import Comment
 from bot.demo.reviews import Remark
-from tests.faults.place import Place
-
-#: commands in one thread at most: more than 20 in an hour would trip its breaker
-MOST = 14
-Subject = Comment | Issue | Review
-
-
-@dataclass(eq=False)
-class Wish:
-    """One thing that somebody wants. `dispatches`: how many dispatches it makes, each with its own visible end."""
-
-    kind: str
-    number: int
-    #: what was written; None where an event asks, without words
-    subject: Subject | None
-    dispatches: int = 1
-    #: words, and in how many results each of them stands
-    tokens: Mapping[str, int] = field(default_factory=dict)
-    #: the states in which its runs may end
-    ends: frozenset[str] = frozenset({"succeeded"})
-    #: how many answers it gets at once, beside its dispatches: a comment or a reaction that is no 👀, 🚀 or 😕
-    answers: int = 0
-    label: str = ""
-    command: str = ""
+from tests.faults.errands import Errands
+from tests.faults.people import MOST
+from tests.faults.wishes import Wish
 
 
 @dataclass
-class Doings:
+class Doings(Errands):
     """People at work. Every `do` is something that somebody does, with a wish that is kept in `wishes`."""
 
-    place: Place
-    rng: random.Random
-    wishes: list[Wish] = field(default_factory=list)
-    _count: int = 0
-    _commands: Counter[int] = field(default_factory=Counter)
-    _threads: list[int] = field(default_factory=list)
-    #: slow runs that are to be cancelled once their request is taken
-    slow: list[Wish] = field(default_factory=list)
     #: comments that were written without a request, to be edited
     _plain: list[Comment] = field(default_factory=list)
-
-    #: words of what was deleted after it was asked, and where: they stand in one result at most
-    gone: dict[str, int] = field(default_factory=dict)
-    #: threads with a run that waits for a label, and the word of its result
-    waiting: dict[int, str] = field(default_factory=dict)
-    #: words of runs that wait for the checks of the pull request
-    checking: list[str] = field(default_factory=list)
-    #: until how many words were said sam may ask for something; 0 while he may not
-    _sam_until: int = 0
-    #: threads with a run that is to be told something
-    _to_tell: list[int] = field(default_factory=list)
-    #: remarks that are to be deleted, each once so many words were said
-    _doomed: list[tuple[int, int]] = field(default_factory=list)
-    #: failures that people have seen
-    _seen: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._threads = [n for n in self.place.repo.issues if n != self.place.pull.number]
 
     def do(self) -> None:
         """Something, at random."""
@@ -79,33 +29,6 @@ class Doings:
             self.checks: 1, self.files: 1, self.assigns: 1, self.passes_through: 1,
         }  # fmt: skip
         self.rng.choices(list(kinds), list(kinds.values()))[0]()
-
-    @property
-    def rests(self) -> bool:
-        """Whether nobody is about to do anything more."""
-        return not (self.slow or self.waiting or self.checking or self._to_tell)
-
-    def _token(self) -> str:
-        self._count += 1
-        return f"word{self._count:04}"
-
-    def _thread(self, commands: int = 1) -> int:
-        """A thread that takes so many commands more."""
-        free = [n for n in self._threads if self._commands[n] + commands <= MOST]
-        if not free:
-            self.opens()
-            free = self._threads[-1:]
-        number = self.rng.choice(free)
-        self._commands[number] += commands
-        return number
-
-    def _write(self, number: int, body: str, author: str = "ana") -> Comment:
-        return self.place.world.comment(self.place.repo, number, author, body)
-
-    def _wish(self, kind: str, number: int, subject: Subject | None, **more: object) -> Wish:
-        made = Wish(kind, number, subject, **more)  # type: ignore[arg-type]  # as the callers below give them
-        self.wishes.append(made)
-        return made
 
     def _asked(self, command: str, **more: object) -> Wish:
         token, number = self._token(), self._thread()
@@ -158,13 +81,6 @@ class Doings:
         label, number = self._token(), self._thread()
         made = self._write(number, f"@bot sort label={label}")
         self._wish("sort", number, made, label=label)
-
-    def opens(self) -> None:
-        token = self._token()
-        made = self.place.world.open_issue(self.place.repo, "ana", f"New {token}", f"It fails. @bot echo {token}")
-        self._threads.append(made.number)
-        self._commands[made.number] += 1
-        self._wish("opened", made.number, made, tokens={token: 1})
 
     def labels(self) -> None:
         """A new issue gets two labels by one click: two events, one of which starts something."""
@@ -286,58 +202,3 @@ class Doings:
         made = self.place.world.open_issue(self.place.repo, "sam", f"Slow {self._token()}", "It is slow.")
         wish = self._wish("slow", made.number, self._write(made.number, "@bot slow"), ends=frozenset({"cancelled"}))
         self.slow.append(wish)
-
-    def follow_up(self, taken: Callable[[Subject], bool]) -> None:
-        """What people do about what they see: tick gates, retry what failed, call off what takes long."""
-        for wish in list(self.slow):
-            if wish.subject is not None and taken(wish.subject):
-                self.slow.remove(wish)
-                if self.rng.random() < 0.5:
-                    made = self._write(wish.number, f"@bot steer Leave it, says {self._token()}")
-                    self._wish("steer", wish.number, made, dispatches=0, answers=1)
-                made = self._write(wish.number, "@bot cancel", "meg")
-                self._wish("cancel", wish.number, made, dispatches=0, answers=1)
-        for number in self._to_tell:
-            self._write(number, "@bot steer Leave the parser alone")
-        self._to_tell.clear()
-        for due, remark in list(self._doomed):
-            if self._count >= due:
-                self._doomed.remove((due, remark))
-                self.place.world.delete_review_comment(remark, "ana")
-        if self._sam_until and self._count > self._sam_until:
-            self._sam_until = 0
-            self.place.world.set_role(self.place.repo, "sam", "read")
-        for token in list(self.checking):
-            if self._stands(token, self.place.pull.issue):
-                self.checking.remove(token)
-            elif self.rng.random() < 0.1:
-                self.place.world.add_check(self.place.repo, self.place.pull.head_sha, f"ci {token}")
-        for number, token in list(self.waiting.items()):
-            issue = self.place.repo.issues[number]
-            if self._stands(token, issue):
-                del self.waiting[number]
-            elif self.rng.random() < 0.2:
-                names = [label.name for label in issue.labels]
-                self.place.world.set_labels(self.place.repo, number, "meg", [] if "go" in names else ["go"])
-        for issue in list(self.place.repo.issues.values()):
-            for comment in list(issue.comments):
-                if comment.author is self.place.app.bot:
-                    self._answer(issue.number, comment)
-
-    def _stands(self, token: str, issue: Issue) -> bool:
-        """Whether the bot has said a word."""
-        return any(token in one.body for one in issue.comments if one.author is self.place.app.bot)
-
-    def _answer(self, number: int, comment: Comment) -> None:
-        world = self.place.world
-        if "Asked by" in comment.body and "- [ ] approve" in comment.body:
-            # as the page does it: the text as it stands, with an x in the box
-            world.edit_comment(comment.id, "meg", comment.body.replace("- [ ] approve", "- [x] approve"))
-        elif "`broken` failed" in comment.body or "it did not work" in comment.body:
-            run = re.search(r"\br\d+\b", comment.body.rpartition("<sub>")[2])
-            if comment.id not in self._seen and run is not None:
-                self._seen.add(comment.id)
-                if self.rng.random() < 0.5 and self._commands[number] < MOST:
-                    self._commands[number] += 1
-                    made = self._write(number, f"@bot retry {run[0]}")
-                    self._wish("retry", number, made, ends=frozenset({"failed"}))

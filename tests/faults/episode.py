@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM
 
@@ -17,13 +17,16 @@ import httpx
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from tests.faults.doings import Doings, Subject
+from tests.faults.boundaries import Coverage, Edge
+from tests.faults.doings import Doings
 from tests.faults.haste import Haste
-from tests.faults.lives import Edge, Life, Lives
+from tests.faults.judge import judge
+from tests.faults.lives import Life, Lives
 from tests.faults.place import Place, make_place
 from tests.faults.post import Post
 from tests.faults.site import EDGES, Site, Weather, process_of
-from tests.faults.verdict import Verdict, judge
+from tests.faults.verdict import Verdict
+from tests.faults.wishes import Subject
 
 #: how much faster than the machine's the time of an episode goes
 FACTOR = 20.0
@@ -51,22 +54,6 @@ SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
      + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
      + (SELECT count(*) FROM run WHERE ended_at IS NOT NULL AND status_at < '9000-01-01')
 """
-
-
-@dataclass
-class Coverage:
-    """At which commit boundaries bots were killed, over all episodes of a run; `met` is where they came by.
-
-    `every` are those at which somebody has to be killed.
-    """
-
-    every: frozenset[Edge] = frozenset()
-    met: set[Edge] = field(default_factory=set)
-    killed: Counter[Edge] = field(default_factory=Counter)
-
-    def wanted(self) -> set[Edge]:
-        """The edges at which nobody was killed yet."""
-        return {edge for edge in self.every | self.met if not self.killed[edge]}
 
 
 @dataclass

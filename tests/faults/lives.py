@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.faults.boundaries import Edge
 from tests.faults.haste import Haste
 from tests.faults.warm import OUT
 
 ROOT = Path(__file__).resolve().parents[2]
-Edge = tuple[str, str]
 
 
 @dataclass(eq=False)

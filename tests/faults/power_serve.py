@@ -12,7 +12,8 @@ import signal
 from pathlib import Path
 
 from tests.faults import serve
-from tests.faults.power import Did, Recorder, sqlite_library
+from tests.faults.power import Did
+from tests.faults.recorder import Recorder, sqlite_library
 
 
 class Watched(list[Did]):

@@ -1,4 +1,4 @@
-"""A bot in a process that can be killed, and its database looked at from outside."""
+"""A bot in a process that can be killed, with its thread and its database looked at from outside."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ import signal
 import socket
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from bot.demo.deliveries import TIMEOUT, Deliverer
 from bot.demo.records import App
+from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
+from bot.publish.marker import strip
 from tests.stage import SECRET
 
 ROOT = Path(__file__).resolve().parents[2]
+#: how many deliveries, runs and posts are not at rest
+UNFINISHED = """\
+SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
+     + (SELECT count(*) FROM run WHERE state IN ('queued', 'running'))
+     + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
+"""
 
 
 def free_port() -> int:
@@ -107,13 +117,22 @@ class BotProcess:
 
     async def settled(self) -> None:
         """Until deliveries, runs and outbox have come to rest."""
-        await self.until(
-            lambda: (
-                self.rows(
-                    "SELECT (SELECT count(*) FROM delivery WHERE state = 'new')"
-                    " + (SELECT count(*) FROM run WHERE state IN ('queued', 'running'))"
-                    " + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))"
-                )
-                == [(0,)]
-            )
-        )
+        await self.until(lambda: self.rows(UNFINISHED) == [(0,)])
+
+    def said(self, number: int = 1) -> list[str]:
+        """Its comments on an issue, oldest first, without their markers."""
+        return [strip(c.body) for c in self.world.comments("acme/widgets", number) if c.author is self.app.bot]
+
+
+@asynccontextmanager
+async def at_work(bot: BotProcess, *, timeout: float = TIMEOUT) -> AsyncIterator[Deliverer]:
+    """It is started, is told what happens in its world, and has nothing left to do; at the end it is killed."""
+    async with LookAlikeServer(bot.world):
+        try:
+            await bot.start()
+            async with Deliverer(bot.world, bot.webhook, timeout=timeout) as deliverer:
+                await deliverer.settle()
+                await bot.settled()
+                yield deliverer
+        finally:
+            await bot.stop()

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.databases import Server
-from tests.faults.boundaries import edges
-from tests.faults.episode import ODDS, Coverage, Odds, Report, Terms, play
+from tests.faults.boundaries import Coverage, edges
+from tests.faults.episode import ODDS, Odds, Report, Terms, play
 from tests.faults.lives import lives
 
 #: kills in one life of a world

@@ -12,10 +12,8 @@ import httpx
 import pytest
 
 from bot.demo.deliveries import Deliverer
-from bot.demo.server import LookAlikeServer
-from bot.publish.marker import strip
 from tests.faults.disk import SmallDisk, why_not
-from tests.faults.process import BotProcess, free_port
+from tests.faults.process import BotProcess, at_work, free_port
 from tests.stage import make_world
 
 THREADS = 4
@@ -45,10 +43,6 @@ class Scene:
             while (await client.get(f"http://127.0.0.1:{self.bot.port}/readyz", timeout=20)).status_code != 200:
                 pass
 
-    def said(self, number: int) -> list[str]:
-        comments = self.bot.world.comments("acme/widgets", number)
-        return [strip(made.body) for made in comments if made.author is self.bot.app.bot]
-
     async def goes_on(self) -> None:
         """What was not taken is sent again; then everybody has one result, and nothing was done twice."""
         for missed in [made for made in self.bot.world.deliveries if made.attempts[-1].status_code != 202]:
@@ -56,7 +50,7 @@ class Scene:
         await self.bot.settled()
         assert len(self.bot.rows("SELECT id FROM attempt")) == THREADS
         for number in range(1, THREADS + 1):
-            (only,) = self.said(number)
+            (only,) = self.bot.said(number)
             assert "done" in only
         assert self.bot.rows("SELECT DISTINCT number, state FROM attempt") == [(1, "success")]
 
@@ -70,15 +64,8 @@ async def scene(tmp_path: Path, bot_of: type[BotProcess], **more: str) -> AsyncI
     for number in range(2, THREADS + 1):
         world.open_issue(repo, "ana", f"Crash {number}", "It crashes.")
     bot = bot_of(world, app, tmp_path / "data", free_port(), more={"BOT_SANDBOX": "off", **more})
-    async with LookAlikeServer(world):
-        try:
-            await bot.start()
-            async with Deliverer(world, bot.webhook, timeout=30) as deliverer:
-                await deliverer.settle()
-                await bot.settled()
-                yield Scene(bot, deliverer, gate)
-        finally:
-            await bot.stop()
+    async with at_work(bot, timeout=30) as deliverer:
+        yield Scene(bot, deliverer, gate)
 
 
 async def test_a_full_disk(tmp_path: Path) -> None:
@@ -128,29 +115,23 @@ async def test_the_disk_of_workspaces_is_full(tmp_path: Path) -> None:
     world, _, app, _ = make_world(tmp_path / "github", {".github/bot.yml": CLONES, "large.bin": "x" * 3_000_000})
     more = {"BOT_SANDBOX": "off", "BOT_DATABASE_URL": f"sqlite:///{database}"}
     bot = SmallDisk(world, app, tmp_path / "data", free_port(), more=more, size="64m")
-    async with LookAlikeServer(world):
-        try:
-            await bot.start()
-            async with Deliverer(world, bot.webhook) as deliverer:
-                play = Scene(bot, deliverer, tmp_path)
+    async with at_work(bot) as deliverer:
+        play = Scene(bot, deliverer, tmp_path)
 
-                async def ends(count: int) -> None:
-                    await deliverer.settle()
-                    await bot.until(lambda: len(play.said(1)) == count)
+        async def ends(count: int) -> None:
+            await deliverer.settle()
+            await bot.until(lambda: len(bot.said()) == count)
 
-                await deliverer.settle()
-                bot.fill()
-                world.comment("acme/widgets", 1, "ana", "@bot go")
-                await ends(1)
-                assert "disk is full" in play.said(1)[0]
-                assert "not_possible_here" in play.said(1)[0]
-                await bot.make_room()
-                assert await play.readiness() == (200, "")
-                world.comment("acme/widgets", 1, "ana", "@bot go")
-                await ends(2)
-                assert "large.bin" in play.said(1)[1]
-        finally:
-            await bot.stop()
+        bot.fill()
+        world.comment("acme/widgets", 1, "ana", "@bot go")
+        await ends(1)
+        assert "disk is full" in bot.said()[0]
+        assert "not_possible_here" in bot.said()[0]
+        await bot.make_room()
+        assert await play.readiness() == (200, "")
+        world.comment("acme/widgets", 1, "ana", "@bot go")
+        await ends(2)
+        assert "large.bin" in bot.said()[1]
 
 
 CLONES = """\

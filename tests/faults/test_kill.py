@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.demo.deliveries import Deliverer
-from bot.demo.server import LookAlikeServer
-from bot.publish.marker import strip
-from tests.faults.process import BotProcess, free_port
+from tests.faults.process import BotProcess, at_work, free_port
 from tests.stage import make_world
 
 BOT_YML = """\
@@ -27,15 +25,11 @@ workflows:
 
 
 class Scene:
-    """A look-alike and a bot process that may die."""
+    """A bot process that may die."""
 
     def __init__(self, bot: BotProcess, deliverer: Deliverer) -> None:
         self.bot, self.deliverer = bot, deliverer
         self.world = bot.world
-
-    def replies(self) -> list[str]:
-        comments = self.world.comments("acme/widgets", 1)
-        return [strip(c.body) for c in comments if c.author is self.bot.app.bot]
 
     async def ask(self, body: str = "@bot three") -> None:
         self.world.comment("acme/widgets", 1, "ana", body)
@@ -52,14 +46,8 @@ class Scene:
 async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
     world, _, app, _ = make_world(tmp_path / "github", {".github/bot.yml": BOT_YML})
     bot = BotProcess(world, app, tmp_path / "data", free_port())
-    async with LookAlikeServer(world):
-        await bot.start()
-        try:
-            async with Deliverer(world, bot.webhook) as deliverer:
-                await deliverer.settle()
-                yield Scene(bot, deliverer)
-        finally:
-            await bot.stop()
+    async with at_work(bot) as deliverer:
+        yield Scene(bot, deliverer)
 
 
 ATTEMPTS = "SELECT step, number, state FROM attempt ORDER BY id"
@@ -69,7 +57,7 @@ async def test_right_after_the_answer_to_the_delivery(scene: Scene) -> None:
     """202 means on disk: the request is worked on after the restart."""
     await scene.ask()
     await scene.die_and_come_back()
-    assert len(scene.replies()) == 1
+    assert len(scene.bot.said()) == 1
 
 
 @pytest.mark.parametrize("step", ["one", "two"])
@@ -79,7 +67,7 @@ async def test_while_a_step_runs(scene: Scene, step: str) -> None:
     running = f"SELECT count(*) FROM attempt WHERE step = '{step}' AND state = 'running'"
     await scene.bot.until(lambda: scene.bot.rows(running) == [(1,)])
     await scene.die_and_come_back()
-    assert len(scene.replies()) == 1
+    assert len(scene.bot.said()) == 1
     attempts = scene.bot.rows(ATTEMPTS)
     assert [a for a in attempts if a[0] == step] == [(step, 1, "interrupted"), (step, 2, "success")]
     assert [a for a in attempts if a[0] != step] == [(s, 1, "success") for s in ("one", "two", "three") if s != step]
@@ -91,7 +79,7 @@ async def test_while_the_result_is_sent_and_github_did_not_do_it(scene: Scene) -
     await scene.ask()
     await scene.bot.until(lambda: held.met)
     await scene.die_and_come_back()
-    assert len(scene.replies()) == 1
+    assert len(scene.bot.said()) == 1
 
 
 async def test_after_github_did_it_and_the_reply_was_lost(scene: Scene) -> None:
@@ -100,7 +88,7 @@ async def test_after_github_did_it_and_the_reply_was_lost(scene: Scene) -> None:
     await scene.ask()
     await scene.bot.until(lambda: lost.met)
     await scene.die_and_come_back()
-    assert len(scene.replies()) == 1
+    assert len(scene.bot.said()) == 1
 
 
 async def test_two_requests_keep_their_order(scene: Scene) -> None:
@@ -110,7 +98,7 @@ async def test_two_requests_keep_their_order(scene: Scene) -> None:
     running = "SELECT count(*) FROM attempt WHERE state = 'running'"
     await scene.bot.until(lambda: scene.bot.rows(running) == [(1,)])
     await scene.die_and_come_back()
-    numbers = [reply.rsplit("<sub>", 1)[1].split(" ·")[0] for reply in scene.replies()]
+    numbers = [reply.rsplit("<sub>", 1)[1].split(" ·")[0] for reply in scene.bot.said()]
     assert numbers == ["r1", "r2"]
 
 
@@ -123,4 +111,4 @@ async def test_the_same_delivery_after_a_restart_and_under_a_new_guid(scene: Sce
     assert (await scene.deliverer.redeliver(guid)).status_code == 202
     assert (await scene.deliverer.replay(guid)).status_code == 202
     await scene.bot.settled()
-    assert len(scene.replies()) == 1
+    assert len(scene.bot.said()) == 1

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from bot.demo.deliveries import Deliverer
 from bot.demo.records import Pull, Repository
-from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.model.ident import compact
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
 from bot.store import Session, open_store, outbox
 from bot.store.tables import Thread
-from tests.faults.process import BotProcess, free_port
+from tests.faults.process import BotProcess, at_work, free_port
 from tests.stage import make_world
 
 EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review"]
@@ -65,18 +63,13 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
     pull = world.open_pull(repo, "meg", "Take nothing for 0", head="fix")
     world.write_file(repo, "src/size.py", "1\n", "meg", branch="bot/1-crash")
     bot = BotProcess(world, app, tmp_path / "data", free_port())
-    async with LookAlikeServer(world):
-        await bot.start()
-        try:
-            async with Deliverer(world, bot.webhook) as deliverer:
-                # the bot comes to know the thread
-                world.comment(repo, 1, "ana", "@bot help")
-                await deliverer.settle()
-                await bot.settled()
-                await bot.stop()
-                yield Scene(bot, repo, pull)
-        finally:
-            await bot.stop()
+    async with at_work(bot) as deliverer:
+        # the bot comes to know the thread
+        world.comment(repo, 1, "ana", "@bot help")
+        await deliverer.settle()
+        await bot.settled()
+        await bot.stop()
+        yield Scene(bot, repo, pull)
 
 
 def payload(scene: Scene, action: str) -> dict[str, Any]:

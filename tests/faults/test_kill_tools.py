@@ -11,10 +11,8 @@ import httpx
 import pytest
 
 from bot.demo.deliveries import Deliverer
-from bot.demo.server import LookAlikeServer
-from bot.publish.marker import strip
 from tests.fake_llm import FakeLLM, Reply
-from tests.faults.process import BotProcess, free_port
+from tests.faults.process import BotProcess, at_work, free_port
 from tests.stage import make_world
 from tests.stories.talking import KEY, agent, calls, provider, told
 
@@ -22,14 +20,10 @@ SECOND = '  second: {model: "demo:echo", prompt: You repeat.}\n'
 
 
 class Scene:
-    """A look-alike, a scripted provider, and a bot process that may die."""
+    """A scripted provider, and a bot process that may die."""
 
     def __init__(self, bot: BotProcess, deliverer: Deliverer, fake: FakeLLM) -> None:
         self.bot, self.deliverer, self.fake, self.world = bot, deliverer, fake, bot.world
-
-    def replies(self) -> list[str]:
-        comments = self.world.comments("acme/widgets", 1)
-        return [strip(one.body) for one in comments if one.author is self.bot.app.bot]
 
     async def says(self, body: str) -> int:
         made = self.world.comment("acme/widgets", 1, "ana", body)
@@ -55,14 +49,8 @@ async def scene(tmp_path: Path, tools: str, *script: Reply) -> AsyncIterator[Sce
     with provider(*script) as fake:
         more = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": fake.openai_url}
         bot = BotProcess(world, app, tmp_path / "data", free_port(), more=more)
-        async with LookAlikeServer(world):
-            await bot.start()
-            try:
-                async with Deliverer(world, bot.webhook) as deliverer:
-                    await deliverer.settle()
-                    yield Scene(bot, deliverer, fake)
-            finally:
-                await bot.stop()
+        async with at_work(bot) as deliverer:
+            yield Scene(bot, deliverer, fake)
 
 
 async def test_an_approval_survives_a_kill(tmp_path: Path) -> None:
@@ -71,17 +59,17 @@ async def test_an_approval_survives_a_kill(tmp_path: Path) -> None:
     async with scene(tmp_path, "[{name: add_labels, approval: true}]", *script) as play:
         await play.says("@bot helper sort")
         await play.bot.settled()
-        assert len(play.replies()) == 1
+        assert len(play.bot.said()) == 1
         await play.comes_back()
         await play.bot.settled()
-        assert len(play.replies()) == 1
+        assert len(play.bot.said()) == 1
         fault = play.world.faults.hold("POST", ".*/issues/1/labels")
         await play.answers("approve")
         await play.bot.until(fault.met.is_set)
         await play.comes_back()
         await play.bot.settled()
         assert [label.name for label in play.world.issue("acme/widgets", 1).labels] == ["bug"]
-        assert sum(reply.startswith("Labelled.") for reply in play.replies()) == 1
+        assert sum(reply.startswith("Labelled.") for reply in play.bot.said()) == 1
         # the first half of the conversation was not held again
         assert len(play.fake.requests) == 2
         assert "To be added" in told(play.fake.requests[1])[0]
@@ -104,7 +92,7 @@ async def test_a_dispatch_is_made_once(tmp_path: Path, where: str) -> None:
         made = play.bot.rows("SELECT command, actor, depth FROM dispatch ORDER BY id")
         assert sorted(made) == [("helper", "ana", 0), ("second", "ana", 1)]
         assert play.bot.rows("SELECT state FROM outbox WHERE action = 'dispatch'") == [("posted",)]
-        assert sum("starts `second`" in reply and "Go on." in reply for reply in play.replies()) == 1
+        assert sum("starts `second`" in reply and "Go on." in reply for reply in play.bot.said()) == 1
         assert len(play.bot.rows("SELECT id FROM pin")) == 1
 
 
@@ -119,5 +107,5 @@ async def test_a_pin_is_made_once(tmp_path: Path) -> None:
         await play.comes_back()
         await play.bot.settled()
         assert play.bot.rows("SELECT comment_id, pinned_by FROM pin") == [(rule, "ana")]
-        assert sum("Keep it small." in reply for reply in play.replies()) == 1
-        assert sum(reply.startswith("Kept.") for reply in play.replies()) == 1
+        assert sum("Keep it small." in reply for reply in play.bot.said()) == 1
+        assert sum(reply.startswith("Kept.") for reply in play.bot.said()) == 1

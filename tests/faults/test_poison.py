@@ -12,7 +12,6 @@ import pytest
 
 from bot.demo.deliveries import Deliverer
 from bot.demo.server import LookAlikeServer
-from bot.publish.marker import strip
 from tests.faults.process import BotProcess, free_port
 from tests.stage import make_world
 
@@ -52,12 +51,8 @@ class Scene:
             await asyncio.sleep(0.05)
             await self.deliverer.redeliver(made.guid)
 
-    def said(self, number: int) -> list[str]:
-        comments = self.bot.world.comments("acme/widgets", number)
-        return [strip(made.body) for made in comments if made.author is self.bot.app.bot]
-
     async def says(self, number: int, text: str) -> None:
-        await self.bot.until(lambda: any(text in each for each in self.said(number)), 100)
+        await self.bot.until(lambda: any(text in each for each in self.bot.said(number)), 100)
 
 
 @asynccontextmanager
@@ -105,4 +100,4 @@ async def test_set_aside_after_three(tmp_path: Path, poison: str, request_: str,
         await play.ask(2, "@bot help")
         await play.says(2, "help")
         assert len(play.ends) == ends
-        assert sum(told in each for each in play.said(1)) == 1
+        assert sum(told in each for each in play.bot.said(1)) == 1

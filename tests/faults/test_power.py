@@ -18,12 +18,12 @@ from bot.demo.deliveries import Deliverer
 from bot.demo.server import LookAlikeServer
 from bot.model.delivery import NewDelivery
 from bot.model.state import DeliveryState
-from bot.publish.marker import strip
 from bot.store import Store, deliveries, open_store
 from bot.store.inbox import StoreInbox
 from tests import rows
-from tests.faults.power import Did, Disk, Recorder, sqlite_library
+from tests.faults.power import Did, Disk
 from tests.faults.process import BotProcess, free_port
+from tests.faults.recorder import Recorder, sqlite_library
 from tests.stage import make_world
 
 #: how often the power goes
@@ -232,7 +232,7 @@ async def test_a_bot_goes_on_after_a_power_loss(tmp_path: Path, after: int) -> N
             await bot.stop()
             await later.stop()
     for number in range(1, THREADS + 1):
-        said = [strip(made.body) for made in world.comments(repo, number) if made.author is app.bot]
+        said = bot.said(number)
         assert [line for line in said if "two" in line] == said, said
         assert len(said) == 1, said
 

@@ -174,7 +174,12 @@ async def test_a_database_that_refuses_is_a_fault_that_passes(store: Store) -> N
         "the database refuses: canceling statement due to lock timeout",
     }
     assert await count(store) == 0
+    refused = store.refused
+    assert refused > 0
     assert await store.write(lambda s: deliveries.take(s, delivery("a"), NOW)) == "accepted"
+    with pytest.raises(ZeroDivisionError):
+        await store.write(lambda _: 1 / 0)
+    assert store.refused == refused
 
 
 async def test_a_closed_store_refuses_at_once(database: str) -> None:

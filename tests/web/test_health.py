@@ -81,6 +81,54 @@ async def test_a_thousand_probes_are_one_look() -> None:
     assert looks == [1]
 
 
+async def test_what_was_refused_since_is_looked_at() -> None:
+    """All was well a moment ago; a door that refused somebody meanwhile is not told about as if it had not."""
+    looks: list[int] = []
+    refusals = [0]
+
+    async def counts() -> str | None:
+        looks.append(1)
+        return "full" if refusals[0] else None
+
+    look = Look({"database": counts}, {}, refused=lambda: refusals[0])
+    assert [(await look.answer())[0] for _ in range(3)] == [200] * 3
+    assert len(looks) == 1
+    refusals[0] += 1
+    assert (await look.answer())[0] == 503
+    # what is at fault is believed for its second, however often it refuses
+    refusals[0] += 1
+    assert (await look.answer())[0] == 503
+    assert len(looks) == 2
+
+
+async def test_a_look_that_began_before_the_refusal_tells_nobody_who_asks_after_it() -> None:
+    """It is waited for, and all who came too late for it share the next one."""
+    looks: list[asyncio.Event] = []
+    refusals = [0]
+
+    async def counts() -> str | None:
+        fault = "full" if refusals[0] else None
+        looks.append(asyncio.Event())
+        await looks[-1].wait()
+        return fault
+
+    look = Look({"database": counts}, {}, refused=lambda: refusals[0])
+    early = asyncio.create_task(look.answer())
+    while not looks:
+        await asyncio.sleep(0)
+    refusals[0] += 1
+    late = [asyncio.create_task(look.answer()) for _ in range(10)]
+    await asyncio.sleep(0)
+    looks[0].set()
+    assert (await early)[0] == 200
+    async with asyncio.timeout(5):
+        while len(looks) < 2:
+            await asyncio.sleep(0)
+    looks[1].set()
+    assert {status for status, _ in await asyncio.gather(*late)} == {503}
+    assert len(looks) == 2
+
+
 async def test_a_part_that_hangs_is_at_fault_in_time() -> None:
     """The others are told all the same."""
 
