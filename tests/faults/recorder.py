@@ -23,7 +23,8 @@ OK = 0
 _OPEN_DELETE_ON_CLOSE = 0x08
 
 _Pointer = ctypes.c_void_p
-_OPEN = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, ctypes.c_char_p, _Pointer, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
+#: a name is passed on as the pointer that it came as: SQLite goes on reading there as long as the file is open
+_OPEN = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer, _Pointer, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
 _DELETE = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, ctypes.c_char_p, ctypes.c_int)
 _WRITE = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer, ctypes.c_int, ctypes.c_int64)
 _TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, ctypes.c_int64)
@@ -125,9 +126,9 @@ class Recorder:
         return _address(made)
 
     def _opens(self, open_: Any) -> Any:
-        def opened(vfs: int, name: bytes | None, file: int, flags: int, out: Any) -> int:
+        def opened(vfs: int, name: int | None, file: int, flags: int, out: Any) -> int:
             with self._turn:
-                path = os.fsdecode(name) if name is not None else ""
+                path = os.fsdecode(ctypes.string_at(name)) if name is not None else ""
                 ours = bool(path) and not flags & _OPEN_DELETE_ON_CLOSE and self.folder in Path(path).parents
                 fresh = ours and not os.path.exists(path)
                 code = int(open_(vfs, name, file, flags, out))

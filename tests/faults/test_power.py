@@ -90,6 +90,7 @@ async def record(recorder: Recorder, folder: Path, *, lies: bool = False) -> lis
         for start in ("first", "second"):
             store = open_store(f"sqlite:///{folder / 'bot.db'}")
             await traffic(recorder, store, start)
+            assert (folder / "bot.db-shm").exists(), "the recorder passes another name on than it was given"
             await store.close()
         return list(recorder.events)
 
