@@ -36,8 +36,8 @@ PACE = 0.12
 BUSY = 24
 #: seconds that a bot which is ready lives at most: what did not kill it by then is not what it meets
 LONGEST = 3.0
-#: the same in times that a start takes, where the machine has more to do than this
-STARTS = 12
+#: starts that fit into as many seconds; where they do not, the machine is busy, and a life lasts longer
+STARTS = 4
 #: boundaries that a bot meets only while it stops
 STOPPING = frozenset({"Presence.leave", "Sender._finish"})
 #: seconds within which something must move until everything rests, and that all of it may take
@@ -79,12 +79,16 @@ def driven(url: str) -> str:
 
 @dataclass(frozen=True)
 class Terms:
-    """What an episode is played with. `database`: a URL for one name (`{}`), empty for SQLite in the data folder."""
+    """What an episode is played with. `database`: a URL for one name (`{}`), empty for SQLite in the data folder.
+
+    `longest`: seconds that a bot lives at most, once it is ready.
+    """
 
     kills: int
     processes: int = 1
     database: str = ""
     odds: Odds = ODDS
+    longest: float = LONGEST
 
 
 class Episode:
@@ -109,7 +113,7 @@ class Episode:
         self._database = driven(terms.database) if terms.database else f"sqlite:///{path}"
         self._engine = create_engine(self._database)
         self._calm = 0.0
-        self._longest = LONGEST
+        self._longest = terms.longest
         #: what is wrong beside the verdict
         self._odd: list[str] = []
 
@@ -200,8 +204,8 @@ class Episode:
             if kind != "moment":
                 began = time.monotonic()
                 await self._until_ready(life)
-                self._longest = max(LONGEST, STARTS * (time.monotonic() - began))
-            async with asyncio.timeout(LONGEST * rng.random() if kind == "moment" else self._longest):
+                self._longest = self._terms.longest * max(1.0, STARTS * (time.monotonic() - began))
+            async with asyncio.timeout(self._longest * (rng.random() if kind == "moment" else 1)):
                 await self._until_ready(life)
                 # what is not sent again the bot finds in GitHub's log
                 if rng.random() < 0.5:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tests.databases import Server
 from tests.faults.boundaries import Coverage, edges
-from tests.faults.episode import ODDS, Odds, Report, Terms, play
+from tests.faults.episode import LONGEST, ODDS, Odds, Report, Terms, play
 from tests.faults.lives import lives
 
 #: kills in one life of a world
@@ -105,6 +105,7 @@ async def storm(
     each: int = KILLS,
     more: int = 0,
     only: int | None = None,
+    longest: float = LONGEST,
 ) -> Figures:
     """So many kills in worlds side by side, and up to so many `more` while there are commits that met none.
 
@@ -122,7 +123,7 @@ async def storm(
                     continue
                 name = f"{seed}.{number}"
                 url = await asyncio.to_thread(database, f"faults_{seed}_{number}")
-                terms = Terms(share, processes, url, odds)
+                terms = Terms(share, processes, url, odds, longest)
                 report = await play(name, terms, folder / name, started, figures.coverage)
                 figures.add(report)
                 figures.seconds = time.monotonic() - began
@@ -149,6 +150,8 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=None, help="what decides everything; else a random one")
     parser.add_argument("--world", type=int, default=None, help="play one again: 3 of `7.3`, with `--seed 7`")
+    parser.add_argument("--longest", type=float, default=LONGEST, help="seconds that a bot lives at most")
+    parser.add_argument("--each", type=int, default=KILLS, help="kills in one world")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="worlds side by side")
     parser.add_argument("--processes", type=int, default=1, help="bots of one world")
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
@@ -185,7 +188,9 @@ async def _command(args: argparse.Namespace, seed: int, folder: Path) -> Figures
             processes=args.processes,
             database=database,
             heard=heard,
+            each=args.each,
             only=args.world,
+            longest=args.longest,
         )
 
 
