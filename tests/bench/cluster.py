@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -16,57 +17,71 @@ from tests.bench.child import ROOT, child, python
 from tests.bench.figures import Goal, Pace, Row, middle, shown
 from tests.faults.process import free_port
 
-#: seconds that GitHub takes for a read, about
-LATENCY_MS = 40
 WORKERS = 4
 
 
+@dataclass(frozen=True)
+class Load:
+    """What people ask for, and the milliseconds that every request to GitHub takes longer than it would."""
+
+    words: str
+    latency: int
+    told: str
+
+
+#: the first is held against the goal: a step of a model takes longer still
+LOADS = (
+    Load("@bot take", 40, "a step of 2 s, requests of 40 ms"),
+    Load("@bot look", 40, "a step of no time, requests of 40 ms"),
+    Load("@bot look", 0, "a step and requests of no time"),
+)
+
+
 async def measure(pace: Pace, folder: Path) -> Row:
-    """Rounds with one process and with two, each on a database of its own; with GitHub's latency and without."""
-    rounds, owners, times = pace.of(3, 1), pace.of(30, 4), 2
-    rates: dict[tuple[int, int], list[float]] = {}
+    """Rounds with one process and with two, each on a database of its own, under each load."""
+    rounds, owners, times = pace.of(3, 1), pace.of(20, 8), pace.of(2, 1)
+    rates: dict[tuple[Load, int], list[float]] = {}
     with postgres.served() as socket:
         for turn in range(rounds):
-            # the one without latency is told, and held against nothing: once is enough
-            for latency in (LATENCY_MS, 0) if turn == 0 else (LATENCY_MS,):
+            # those that are told, and held against nothing: once is enough
+            for place, load in enumerate(LOADS if turn == 0 else LOADS[:1]):
                 for processes in (1, 2) if turn % 2 else (2, 1):
-                    name = f"round{turn}_{latency}_{processes}"
-                    rate = await _rate(folder / name, socket, name, latency, processes, owners, times)
-                    rates.setdefault((latency, processes), []).append(rate)
+                    name = f"round{turn}_{place}_{processes}"
+                    rate = await _rate(folder / name, socket, name, load, processes, owners, times)
+                    rates.setdefault((load, processes), []).append(rate)
     medians = {key: middle(values) for key, values in rates.items()}
-    slow, fast = (medians[latency, 2] / medians[latency, 1] for latency in (LATENCY_MS, 0))
+    ratios = {load: medians[load, 2] / medians[load, 1] for load in LOADS}
+    goal = Goal("dispatches a second with two worker processes, against one", ratios[LOADS[0]], "at least", 1.6, "×")
     return Row(
         "cluster",
         "Workers on PostgreSQL",
         "one worker process",
-        (Goal("dispatches a second with two worker processes, against one", slow, "at least", 1.6, "×"),),
-        ("requests to GitHub take", "1 process", "2 processes", "against 1"),
-        (
-            (f"{LATENCY_MS} ms", shown(medians[LATENCY_MS, 1]), shown(medians[LATENCY_MS, 2]), shown(slow)),
-            ("nothing", shown(medians[0, 1]), shown(medians[0, 2]), shown(fast)),
-        ),
+        (goal,),
+        ("what is asked for", "1 process", "2 processes", "against 1"),
+        tuple((load.told, shown(medians[load, 1]), shown(medians[load, 2]), shown(ratios[load])) for load in LOADS),
         (
             (
-                f"{owners} people ask {times} times each, in {owners} repositories, for a step that"
-                " reads the thread; from the first delivery to the last posted answer. A receiver takes the deliveries;"
-                f" each worker process does {WORKERS} runs at once (`BOT_WORKERS={WORKERS}`)."
+                f"{owners} people ask {times} times each, in {owners} repositories; from the first delivery to the last"
+                " posted answer. A receiver takes the deliveries; each worker process does"
+                f" {WORKERS} runs at once (`BOT_WORKERS={WORKERS}`)."
             ),
             (
-                "PostgreSQL, the look-alike, the receiver and all workers share the machine: without latency there is"
-                " nothing left to wait for, and two processes have no more processor than one."
+                "The goal is held against steps that take a while, as those of models do: a process is full when it"
+                " does as many runs as it may. PostgreSQL, the look-alike, the receiver and all workers share the"
+                " machine: where nothing waits, two processes have no more processor than one."
             ),
         ),
-        {f"{latency} ms, {processes} (a second)": values for (latency, processes), values in rates.items()},
+        {f"{load.told}, {processes} (a second)": values for (load, processes), values in rates.items()},
     )
 
 
-async def _rate(folder: Path, socket: Path, name: str, latency: int, processes: int, owners: int, times: int) -> float:
+async def _rate(folder: Path, socket: Path, name: str, load: Load, processes: int, owners: int, times: int) -> float:
     """Dispatches a second in a world and a database of their own."""
     folder.mkdir()
     with psycopg.connect(f"postgresql://postgres@/postgres?host={socket}", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"'.encode())
     async with AsyncExitStack() as stack:
-        argv = (*python("github_process"), str(folder / "github"), str(latency), str(owners))
+        argv = (*python("github_process"), str(folder / "github"), str(load.latency), str(owners))
         github = await stack.enter_async_context(child(*argv))
         port = free_port()
         env = {
@@ -83,8 +98,8 @@ async def _rate(folder: Path, socket: Path, name: str, latency: int, processes: 
             await stack.enter_async_context(_command({**env, "BOT_DATA_DIR": str(folder / f"w{number}")}, "worker"))
         await github.ask(deliver=[f"http://127.0.0.1:{port}/webhook"])
         await github.ask(threads=owners, first=0)
-        await github.ask(ask="@bot look", times=1)  # everything is imported; tokens and configurations are known
-        answer = await github.ask(ask="@bot look", times=times)
+        await github.ask(ask=load.words, times=1)  # everything is imported; tokens and configurations are known
+        answer = await github.ask(ask=load.words, times=times)
     return float(owners * times / answer["seconds"])
 
 

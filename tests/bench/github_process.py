@@ -24,7 +24,7 @@ from tests.bench.load import SECRET
 
 #: deliveries under way at once
 TOGETHER = 10
-#: a workflow whose one step does nothing but say something, and one whose step reads the thread for a model
+#: workflows whose one step does nothing but say something, reads the thread for a model, or takes as long as a model
 FILES = {
     ".github/bot.yml": """\
 version: 1
@@ -37,6 +37,10 @@ workflows:
   look:
     steps:
       - {id: look, agent: helper}
+  take:
+    steps:
+      - {id: take, run: sleep 2}
+      - {id: done, end: {message: All of it is done.}}
   greet:
     on: {opened: true}
     steps:
