@@ -257,12 +257,16 @@ async def open_bot(
         if exporter is not None:
             traces = Traces(presence.duty(TRACES).store, exporter, clock)
             loops.start({}, beside={"traces": lambda: presence.duty(TRACES).follow(traces.run)})
-        stack.push_async_callback(_cancelled, asyncio.create_task(_greet(identities, clock), name="greeting"))
+        stack.push_async_callback(_cancelled, asyncio.create_task(_greet(identities, clock, memo), name="greeting"))
         yield Bot(settings, store, github, sandbox, runners, workers, identities, presence, loops)
 
 
-async def _greet(identities: Identities, clock: Clock) -> None:
-    """Say in the log who we are, or why GitHub does not tell: an instance that cannot reach it must not look idle."""
+async def _greet(identities: Identities, clock: Clock, memo: Memo) -> None:
+    """Say in the log who we are, or why GitHub does not tell: an instance that cannot reach it must not look idle.
+
+    Then the product's own files are read, as the first file makes the language's validators: not before we are ready,
+    and not while the event loop waits for it.
+    """
     while True:
         try:
             known = await identities.get()
@@ -271,6 +275,7 @@ async def _greet(identities: Identities, clock: Clock) -> None:
             await clock.sleep(GREETING_SECONDS)
         else:
             _log.info("serving", handle=known.handle, owners=sorted(known.owners))
+            await asyncio.to_thread(memo.defaults)
             return
 
 

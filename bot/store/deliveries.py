@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Literal
 
@@ -21,17 +22,18 @@ from bot.store.tables import Delivery, Dispatch
 
 Taken = Literal["accepted", "duplicate"]
 
-#: by the database's name
-_TAKE: Mapping[str, ReturningInsert[tuple[str]]] = {
-    name: inserting(name, Delivery).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
-    for name in ("sqlite", "postgresql")
-}
 #: the webhook event whose bodies hold the text of a comment, by what sort of comment it is
 _TOLD_BY = {
     "comment": "issue_comment",
     "review": "pull_request_review",
     "review_comment": "pull_request_review_comment",
 }
+
+
+@cache
+def _take(backend: str) -> ReturningInsert[tuple[str]]:
+    """Keeps what is not there yet and tells which that is; made once, and only for the database that is used."""
+    return inserting(backend, Delivery).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Taken:
@@ -60,7 +62,7 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
         for each in new
     ]
     # without the ORM: it costs more than everything else that is done for a delivery
-    kept = set(session.connection().execute(_TAKE[session.get_bind().dialect.name], rows).scalars())
+    kept = set(session.connection().execute(_take(session.get_bind().dialect.name), rows).scalars())
     if kept:
         ring(session, "delivery")
     return ["accepted" if row["id"] in kept else "duplicate" for row in rows]

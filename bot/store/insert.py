@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Insert
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, SQLModel
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
@@ -28,5 +31,10 @@ def _ignoring(backend: str, table: type[SQLModel]) -> Insert:
 
 def inserting(backend: str, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:
     """An insert into `table` that can say what is done where a key is taken; `backend` is the dialect's name."""
-    build = postgresql.insert if backend == "postgresql" else sqlite.insert
-    return build(table.__table__)  # type: ignore[attr-defined]  # SQLModel types no table
+    rows = table.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+    if backend == "postgresql":
+        # not before it is needed: whoever uses SQLite has none of it loaded
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(rows)
+    return sqlite.insert(rows)

@@ -6,14 +6,17 @@ import hashlib
 from collections.abc import Collection
 from datetime import datetime
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select as rows_of
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import new_id
 from bot.store.insert import insert_or_ignore, inserting
 from bot.store.tables import Blob, Landmark, Snapshot
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 BLOB_MAX = 64 * 1024 * 1024
 #: the landmark of the newest look for bytes that nothing refers to; see `store.blobs`

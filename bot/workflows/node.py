@@ -135,7 +135,8 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 class Node(BaseModel):
     """A mapping of the YAML. `mark` is where it stands; templates in its fields are parsed when it is loaded."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    # built when a file is read, not at import: a start reads none before it is ready
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     #: what a mapping of this sort is called in messages
     NOUN: ClassVar[str] = "a mapping"

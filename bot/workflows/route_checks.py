@@ -12,12 +12,11 @@ from bot.workflows.findings import Findings, listing, nearest
 from bot.workflows.frames import Frame, Frames
 from bot.workflows.gate_steps import AskStep, Back
 from bot.workflows.mark import Mark
-from bot.workflows.nested_steps import GroupStep
 from bot.workflows.routes import Edge, Graph, Via
 from bot.workflows.routing import Rework, Verdict
 from bot.workflows.schema_types import declared_schema
 from bot.workflows.signature import Declared
-from bot.workflows.step import ClassifyStep, EndStep, Step
+from bot.workflows.step import ClassifyStep, EndStep, GroupStep, Step
 from bot.workflows.workflow import Workflow
 
 

@@ -203,6 +203,7 @@ def _owner(model: type[Node], data: Any, path: Path) -> type[Node] | None:
     for part in path:
         owner = _node_type(annotation, data)
         if owner is not None:
+            owner.model_rebuild()  # what holds steps learns what a step is when it is first used
             annotation = next((f.annotation for n, f in owner.model_fields.items() if (f.alias or n) == part), None)
         else:
             annotation = _item_type(annotation)

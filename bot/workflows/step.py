@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from bot.workflows.agent_step import AgentStep, AskingStep, Classification, ClassifyStep
-from bot.workflows.base_step import BaseStep, WorkingStep
+from bot.workflows.base_step import BaseStep, Format, WorkingStep
 from bot.workflows.call_steps import CodeStep, ConnectorStep
 from bot.workflows.gate_steps import AskStep, WaitStep
 from bot.workflows.github_steps import NotifyStep, PullRequestStep, ReviewStep
 from bot.workflows.modifiers import KINDS
-from bot.workflows.nested_steps import Branches, GroupStep, NestedStep, ParallelStep, UsesStep
+from bot.workflows.nested_steps import NestedStep, UsesStep
+from bot.workflows.node import Id, Node
 from bot.workflows.routing_steps import Ending, EndStep, RoutingStep, SwitchStep
 from bot.workflows.run_step import RunStep
 from bot.workflows.step_inputs import ExecInput, StepInput
+
+
+class GroupStep(NestedStep):
+    """Nested steps in one frame, for `each` and `loop`. Its result and output are those of its last step."""
+
+    KIND: ClassVar[str] = "steps"
+    FORMAT: ClassVar[Format] = "markdown"
+
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)] = Field(description="in the order in which they run")
+
+
+class Branches(Node):
+    """Rows of steps that run side by side."""
+
+    NOUN: ClassVar[str] = "`parallel`"
+
+    branches: Annotated[dict[Id, Annotated[tuple[Step, ...], Field(min_length=1)]], Field(min_length=1)] = Field(
+        description="by name, in the order in which their results stand"
+    )
+    on_error: Literal["fail", "collect"] = Field("fail", description="whether one that failed fails the step")
+
+
+class ParallelStep(NestedStep):
+    """Branches on isolated snapshots of the run context. Its result has a key for each, in declared order."""
+
+    KIND: ClassVar[str] = "parallel"
+    FORMAT: ClassVar[Format] = "markdown"
+
+    parallel: Branches = Field(description="the branches")
 
 
 def kinds_of(data: Any) -> list[str]:
@@ -54,10 +84,6 @@ STEP_TYPES: tuple[type[BaseStep], ...] = (
     *(AgentStep, RunStep, CodeStep, AskStep, ClassifyStep, ReviewStep, NotifyStep, ConnectorStep, PullRequestStep),
     *(UsesStep, ParallelStep, GroupStep, SwitchStep, WaitStep, EndStep),
 )
-
-# they hold steps, which are known only now
-for _holder in (Branches, ParallelStep, GroupStep):
-    _holder.model_rebuild(_types_namespace={"Step": Step})
 
 
 def bodies(step: Step) -> Mapping[str, tuple[Step, ...]]:

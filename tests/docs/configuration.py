@@ -24,7 +24,6 @@ from bot.workflows.evidence import Export, Produced
 from bot.workflows.gate_steps import FormQuestion, Waiting, Who
 from bot.workflows.github_steps import LabelChange, Notice, PullRequest, ReviewRequest, WebhookCall
 from bot.workflows.modifiers import KINDS, MODIFIERS
-from bot.workflows.nested_steps import Branches
 from bot.workflows.node import Node
 from bot.workflows.resources import Resource
 from bot.workflows.result import Result
@@ -32,7 +31,7 @@ from bot.workflows.result_fields import ResultField
 from bot.workflows.routing import Case, Loop, Rework, Verdict
 from bot.workflows.signature import Declared
 from bot.workflows.slots import Slot
-from bot.workflows.step import STEP_TYPES, Classification, Ending, ExecInput
+from bot.workflows.step import STEP_TYPES, Branches, Classification, Ending, ExecInput
 from bot.workflows.step_inputs import INPUT_TYPES, InputNode
 from bot.workflows.tools import BUILTIN_TOOLS, ToolEntry
 from bot.workflows.triggers import Schedule, Triggers

@@ -82,9 +82,9 @@ def events() -> str:
 
 def cli() -> str:
     """The commands of `threadsmith`."""
-    from bot.cli.main import app  # late: it brings the whole product
+    from bot.cli.main import commands  # late: it brings the whole product
 
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(commands())
     assert isinstance(group, TyperGroup)
     rows = []
     for name, command in group.commands.items():

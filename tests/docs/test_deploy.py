@@ -14,7 +14,7 @@ import typer.main
 import yaml
 from typer.core import TyperGroup
 
-from bot.cli.main import app
+from bot.cli.main import commands
 from bot.settings import Settings, unknown
 from tests.docs.pages import ROOT
 
@@ -35,7 +35,7 @@ SECRETS = {
 
 def options_of(command: str) -> set[str]:
     """The options of a command of `threadsmith`."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(commands())
     assert isinstance(group, TyperGroup)
     found = group.commands[command]
     return {name for option in found.params for name in (*option.opts, *option.secondary_opts)}

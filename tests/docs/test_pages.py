@@ -11,7 +11,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from bot.cli.local import ThreadFile
-from bot.cli.main import app
+from bot.cli.main import commands
 from bot.workflows import builtin_files, check
 from tests.docs.pages import PAGES, ROOT, Fence, anchors, fences, files_of, links, name
 
@@ -59,13 +59,13 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
     """`threadsmith X` and `make X`."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(commands())
     assert isinstance(group, TyperGroup)
-    commands = set(group.commands)
+    known = set(group.commands)
     targets = set(re.findall(r"^([a-z.]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     code = "\n".join(_code(page.read_text(encoding="utf-8")))
     for word in re.findall(r"\bthreadsmith ([a-z]+)", code):
-        assert word in commands, f"threadsmith {word}"
+        assert word in known, f"threadsmith {word}"
     for word in re.findall(r"\bmake ([a-z.]+)", code):
         assert word in targets, f"make {word}"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import JSON, Boolean, Connection, DateTime, Engine, LargeBinary, create_engine, func, text
+from sqlalchemy import JSON, Boolean, Connection, DateTime, Engine, LargeBinary, create_engine, func, inspect, text
 from sqlalchemy import select as choose
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import MetaData, Table
@@ -126,6 +126,45 @@ async def test_a_filled_database_of_every_version_goes_on(bare: str, revision: s
         if connection.dialect.name == "sqlite":
             assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one() == HEAD
+    engine.dispose()
+
+
+def shape(engine: Engine) -> dict[str, object]:
+    """What a database holds its rows to. The order of columns means nothing, and a default for the rows there were."""
+    looked = inspect(engine)
+
+    def order(found: Iterable[object]) -> list[str]:
+        return sorted(map(str, found))
+
+    return {
+        name: (
+            order(
+                (one["name"], str(one["type"]), getattr(one["type"], "collation", None), one["nullable"])
+                for one in looked.get_columns(name)
+            ),
+            looked.get_pk_constraint(name)["constrained_columns"],
+            order(
+                (one["constrained_columns"], one["referred_table"], one["referred_columns"], one["options"])
+                for one in looked.get_foreign_keys(name)
+            ),
+            order(one["column_names"] for one in looked.get_unique_constraints(name)),
+            order((one["name"], one["column_names"], one["unique"]) for one in looked.get_indexes(name)),
+        )
+        for name in looked.get_table_names()
+    }
+
+
+async def test_an_empty_database_gets_what_all_migrations_lead_to(bare: str) -> None:
+    """The same tables with the same columns, keys and indexes, at the same revision."""
+    engine = engine_of(bare)
+    await open_store(bare).close()
+    made, revision = shape(engine), place.current(engine)
+    found = MetaData()
+    found.reflect(engine)
+    found.drop_all(engine)
+    at(engine, "head")
+    assert shape(engine) == made
+    assert place.current(engine) == revision == HEAD == REVISIONS[-1]
     engine.dispose()
 
 

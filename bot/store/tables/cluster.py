@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from bot.store.columns import instant, moment
+from bot.store.tables.row import Row
 
 
-class Process(SQLModel, table=True):
+class Process(Row, table=True):
     """One start of a process. Its leases are good as long as it beats; times are the database's."""
 
     #: the name under which it holds leases
@@ -23,14 +24,14 @@ class Process(SQLModel, table=True):
     beat_at: datetime = instant(index=True)
 
 
-class Duty(SQLModel, table=True):
+class Duty(Row, table=True):
     """What one process at a time may do (intake, outbox, …), and who does it."""
 
     name: str = Field(primary_key=True)
     owner: str
 
 
-class Allowance(SQLModel, table=True):
+class Allowance(Row, table=True):
     """What GitHub last said an installation may still ask of one resource, shared by every process.
 
     Installation 0 is the App itself.
@@ -54,7 +55,7 @@ class Allowance(SQLModel, table=True):
 WRITERS = "writer "
 
 
-class Landmark(SQLModel, table=True):
+class Landmark(Row, table=True):
     """How far something that goes on for ever has come: `deliveries` up to when GitHub's log was read, …"""
 
     name: str = Field(primary_key=True)

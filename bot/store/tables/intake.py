@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState
 from bot.store.columns import instant, moment, state
+from bot.store.tables.row import Row
 
 
-class Delivery(SQLModel, table=True):
+class Delivery(Row, table=True):
     """One webhook request, kept byte for byte. Two identities: (app, GUID) and the content."""
 
     __table_args__ = (
@@ -49,7 +50,7 @@ class Delivery(SQLModel, table=True):
     interruptions: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
-class Thread(SQLModel, table=True):
+class Thread(Row, table=True):
     """An issue or pull request. Keyed by repository id and number; names are attributes that may change."""
 
     __table_args__ = (UniqueConstraint("repository_id", "number"),)
@@ -80,7 +81,7 @@ class Thread(SQLModel, table=True):
     next_run: int = 1
 
 
-class CommentVersion(SQLModel, table=True):
+class CommentVersion(Row, table=True):
     """Every text of every comment that we were told of or read. `comment_id` 0 is the issue's own body."""
 
     __table_args__ = (
@@ -112,7 +113,7 @@ class CommentVersion(SQLModel, table=True):
     slot: str | None = None
 
 
-class Pin(SQLModel, table=True):
+class Pin(Row, table=True):
     """A comment that every later step on its thread sees. `comment` holds it as it stood when it was pinned."""
 
     __table_args__ = (UniqueConstraint("thread_id", "comment_id", "native"),)
@@ -128,7 +129,7 @@ class Pin(SQLModel, table=True):
     comment: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
 
 
-class Snapshot(SQLModel, table=True):
+class Snapshot(Row, table=True):
     """The configuration files of a repository at a commit: immutable, shared by all runs.
 
     Where it extends another, `commit` is `<its own>+<the base's>`, and the base's files are among `files`.
@@ -143,7 +144,7 @@ class Snapshot(SQLModel, table=True):
     created_at: datetime = instant()
 
 
-class Schedule(SQLModel, table=True):
+class Schedule(Row, table=True):
     """A workflow that the default branch wants run at certain times (`on: {schedule: …}`)."""
 
     __table_args__ = (UniqueConstraint("repository_id", "workflow"), Index("ix_schedule_due", "next_at"))
@@ -162,7 +163,7 @@ class Schedule(SQLModel, table=True):
     next_at: datetime = instant()
 
 
-class Dispatch(SQLModel, table=True):
+class Dispatch(Row, table=True):
     """One accepted request to run a workflow on a thread."""
 
     __table_args__ = (

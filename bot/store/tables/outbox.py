@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Index
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from bot.model.ident import new_id
 from bot.model.state import OutboxState
 from bot.store.columns import instant, moment, state
+from bot.store.tables.row import Row
 
 
-class Outbox(SQLModel, table=True):
+class Outbox(Row, table=True):
     """One thing to say. `slot` is its identity: whatever is retried, it is said once."""
 
     __table_args__ = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import BigInteger, Index
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from bot.model.ident import new_id
 from bot.store.columns import instant, moment
+from bot.store.tables.row import Row
 
 
-class Meter(SQLModel, table=True):
+class Meter(Row, table=True):
     """What an installation may send: shared by every process, and still there after a restart."""
 
     installation_id: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
@@ -24,7 +25,7 @@ class Meter(SQLModel, table=True):
     strikes: int = 0
 
 
-class Creation(SQLModel, table=True):
+class Creation(Row, table=True):
     """One request that created content. Older than an hour it counts no more, and goes with the next one."""
 
     __table_args__ = (Index("ix_creation_installation", "installation_id", "at"),)
@@ -36,7 +37,7 @@ class Creation(SQLModel, table=True):
     at: datetime = instant()
 
 
-class Reply(SQLModel, table=True):
+class Reply(Row, table=True):
     """One answer in words at somebody's word. Older than an hour it counts no more, and goes with the next one."""
 
     __table_args__ = (Index("ix_reply_sender", "thread_id", "actor_id", "at"),)

@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from bot.model.ident import new_id
 from bot.model.state import ArtifactState, AttemptState, GateState, RunState
 from bot.store.columns import instant, moment, state
+from bot.store.tables.row import Row
 
 
-class Run(SQLModel, table=True):
+class Run(Row, table=True):
     """The execution of a dispatch. A queued row is its own queue entry; the lease says who holds it."""
 
     __table_args__ = (
@@ -65,7 +66,7 @@ class Run(SQLModel, table=True):
         return max(0.0, (until - self.started_at).total_seconds() - self.waited - max(0.0, waits))
 
 
-class Frame(SQLModel, table=True):
+class Frame(Row, table=True):
     """One level of a run's nesting; the root has no parent."""
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -88,7 +89,7 @@ class Frame(SQLModel, table=True):
     item: dict[str, Any] | None = Field(default=None, sa_type=JSON)
 
 
-class Attempt(SQLModel, table=True):
+class Attempt(Row, table=True):
     """One execution of a step, recorded before it starts."""
 
     __table_args__ = (UniqueConstraint("frame_id", "step", "number"), Index("ix_attempt_ended", "ended_at"))
@@ -124,7 +125,7 @@ class Attempt(SQLModel, table=True):
     cost: float | None = None
 
 
-class Gate(SQLModel, table=True):
+class Gate(Row, table=True):
     """What an attempt waits for: people's answer, an event, a time, approval of a tool call."""
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -154,7 +155,7 @@ class Gate(SQLModel, table=True):
     answer: dict[str, Any] | None = Field(default=None, sa_type=JSON)
 
 
-class Steer(SQLModel, table=True):
+class Steer(Row, table=True):
     """What a person told a run that is under way (`steer`). An agent reads it at its next turn."""
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -169,7 +170,7 @@ class Steer(SQLModel, table=True):
     read_at: datetime | None = moment()
 
 
-class Value(SQLModel, table=True):
+class Value(Row, table=True):
     """An entry of the run context, with the attempt that wrote it; the newest of a key counts."""
 
     __table_args__ = (Index("ix_value_newest", "run_id", "key", "step"),)
@@ -184,7 +185,7 @@ class Value(SQLModel, table=True):
     text: str
 
 
-class Artifact(SQLModel, table=True):
+class Artifact(Row, table=True):
     """A file that a step produced as evidence."""
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -199,7 +200,7 @@ class Artifact(SQLModel, table=True):
     state: ArtifactState = state(ArtifactState.CURRENT)
 
 
-class Export(SQLModel, table=True):
+class Export(Row, table=True):
     """A run's published result, one revision a row."""
 
     __table_args__ = (UniqueConstraint("run_id", "revision"),)
@@ -216,7 +217,7 @@ class Export(SQLModel, table=True):
     state: ArtifactState = state(ArtifactState.CURRENT)
 
 
-class Clone(SQLModel, table=True):
+class Clone(Row, table=True):
     """A run's clone, for another machine to go on with: its commit, and what steps left there beside that.
 
     Only where several machines may work on the run's database.
@@ -232,7 +233,7 @@ class Clone(SQLModel, table=True):
     blob: str | None = None
 
 
-class Spend(SQLModel, table=True):
+class Spend(Row, table=True):
     """What a model call cost, kept when the run's bytes are gone."""
 
     __table_args__ = (Index("ix_spend_repository", "repository_id", "at"), Index("ix_spend_actor", "actor_id", "at"))
@@ -250,7 +251,7 @@ class Spend(SQLModel, table=True):
     at: datetime = instant()
 
 
-class Blob(SQLModel, table=True):
+class Blob(Row, table=True):
     """Bytes by SHA-256 digest, at most 64 MiB each."""
 
     digest: str = Field(primary_key=True)
