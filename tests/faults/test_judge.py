@@ -132,6 +132,15 @@ def test_a_post_that_is_set_aside(case: Case) -> None:
     assert verdict.ends["post set aside"] == verdict.dispatches
 
 
+def test_a_check_that_is_set_aside(case: Case) -> None:
+    """One that was never made, and one that is under way for ever: the run's end tells of both."""
+    case.execute(f"UPDATE outbox SET state = 'dropped', reason = '{REASON}' WHERE action = 'check'")
+    check_open(case)
+    assert case.judged().faults == []
+    check_gone(case)
+    assert case.judged().faults == []
+
+
 def one_more(record: Any, **other: object) -> Any:
     """What stands there once more, under a number of its own."""
     return replace(record, id=10**9, **other)
