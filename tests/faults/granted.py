@@ -8,6 +8,7 @@ from collections.abc import Collection
 from bot.demo.records import Comment, Issue, Review
 from bot.dispatch.owed import SET_ASIDE
 from bot.model.state import RunState
+from bot.store.suspects import SILENT
 from bot.store.tables import Delivery, Dispatch, Run
 from tests.faults.evidence import Evidence
 from tests.faults.verdict import Verdict
@@ -63,7 +64,8 @@ class Granted:
     def _left_alone(self, wish: Wish) -> bool:
         """Whether what asked is set aside because three processes ended over it, and its thread says so.
 
-        A remark belongs to its review, which may have been answered before.
+        Where ten did, telling may be what ends them, and the log alone says so. A remark belongs to its review, which
+        may have been answered before.
         """
         told = {said.slot.scope for said in self._e.said if said.slot is not None and SET_ASIDE in said.comment.body}
         asked = {getattr(wish.subject, "id", 0)}
@@ -72,7 +74,8 @@ class Granted:
                 about = body.get("review") or body.get("comment") or body.get("issue") or {}
                 remark = isinstance(wish.subject, Review) and about.get("pull_request_review_id") in asked
                 label = wish.subject is None and body.get("action") == "labeled" and about.get("number") == wish.number
-                if remark or ((label or about.get("id") in asked) and f"dispatch/{one.id}" in told):
+                said = f"dispatch/{one.id}" in told or one.interruptions >= SILENT
+                if remark or ((label or about.get("id") in asked) and said):
                     return True
         return False
 
