@@ -77,6 +77,9 @@ def _redacted(value: Any, redact: Redactor) -> Any:
         return value
     if isinstance(value, str):
         return redact(value)
+    if isinstance(value, bytes | bytearray):
+        # its `repr` would write letters that are not ASCII in a form that is no secret's
+        return redact(value.decode("utf-8", "backslashreplace"))
     if isinstance(value, Mapping):
         return {redact(str(key)): _redacted(each, redact) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -13,6 +13,8 @@ import structlog
 
 from bot import log
 from bot.publish import Redactor
+from tests.publish.test_redact import FORMS, core
+from tests.publish.test_redact import SECRET as FORMED
 
 SECRET = "canary-of-the-tests"
 
@@ -121,6 +123,19 @@ def test_no_secret_reaches_a_line(stream: io.StringIO, say: Callable[[Any], None
     say(log.get("x"))
     assert SECRET not in stream.getvalue()
     assert "[redacted]" in stream.getvalue()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_form_of_a_secret_reaches_a_line(stream: io.StringIO, name: str) -> None:
+    """What travels is not always the raw value; what a line escapes is a form of it too."""
+    form = FORMS[name]
+    log.configure(stream=stream, redact=Redactor([FORMED]))
+    log.get("x").info(f"said {form}", value=form, deep={"in": [form], form: 1}, raw=form.encode())
+    logging.getLogger("library").error("said %s", form)
+    written = "".join(stream.getvalue().split())
+    assert core("".join(form.split())) not in written
+    assert core("".join(json.dumps(form)[1:-1].split())) not in written
+    assert written.count("[redacted]") >= 6
 
 
 def test_what_is_redacted_keeps_its_shape() -> None:

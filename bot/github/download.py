@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import httpx
 
 from bot.errors import NotFound, Transient
+from bot.model.cut import mark
 
 #: more than this is not read at all
 MOST_BYTES = 64 * 1024 * 1024
@@ -36,7 +37,7 @@ class Download:
         head = self.head.decode("utf-8", "replace")
         if not self.cut:
             return head + self.tail.decode("utf-8", "replace")
-        return f"{head}\n[… {self.cut} of {self.size} bytes cut …]\n{self.tail.decode('utf-8', 'replace')}"
+        return f"{head}\n{mark(self.cut, self.size)}\n{self.tail.decode('utf-8', 'replace')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from threading import Lock
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from bot.publish.remnants import remnants
+
 PLACEHOLDER = "[redacted]"
 #: shorter values are words, not secrets: replacing them would eat ordinary text and say what they are
 SHORTEST = 5
@@ -50,7 +52,7 @@ class Redactor:
 
     A known value is found raw, base64 (both alphabets, at any offset inside a larger value), percent-encoded, hex,
     JSON-escaped and HTML-escaped, whatever the case, also where an encoder broke the lines of it; of a value with
-    several lines each long line alone.
+    several lines each long line alone. Beside the mark of a cut (`bot.model.cut`) what is left of one goes too.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -80,6 +82,9 @@ class Redactor:
                 # what is redacted already is passed over, so that a secret that is part of the word cannot nest
                 text = PLACEHOLDER.join(known.sub(PLACEHOLDER, piece) for piece in text.split(PLACEHOLDER))
             text = _SHAPES.sub(_keep_frame, text)
+            for start, end in reversed(remnants(text, self._forms, _BREAKS, SHORTEST)):
+                if not text.endswith(PLACEHOLDER, 0, end) and not text.startswith(PLACEHOLDER, start):
+                    text = text[:start] + PLACEHOLDER + text[end:]
             if text == before:
                 break
         return text

@@ -96,7 +96,7 @@ def closing(text: str) -> str:
         tokens = _tokens(f"{text}{end}\n\n{_PROBE}")
         if _ends_with_probe(tokens):
             break
-        end += _closer(tokens[-1])
+        end += _closer(tokens[-1], (end or text).endswith("\n"))
     return end + "\n\n</details>" * len(_open_details(tokens))
 
 
@@ -108,9 +108,10 @@ def _ends_with_probe(tokens: list[Token]) -> bool:
     return len(tokens) > 1 and tokens[-1].type == "paragraph_close" and tokens[-2].content == _PROBE
 
 
-def _closer(token: Token) -> str:
+def _closer(token: Token, new_line: bool) -> str:
     if token.type == "fence":
-        return f"\n{token.markup}"
+        # an empty line would be one of the code
+        return token.markup if new_line else f"\n{token.markup}"
     content = token.content.lstrip()
     for opening, end in _UNCLOSED:
         if content.startswith(opening):

@@ -30,7 +30,11 @@ def _publish(value: Any) -> Any:
     # a literal of pydantic's takes 1 for true
     if value == "final" or isinstance(value, bool):
         return value
-    raise fault("option", f"expected `final`, `true` or `false`, got {describe(value)}")
+    raise fault(
+        "option",
+        f"expected `final`, `true` or `false`, got {describe(value)}",
+        "remove the key: `final` is the default",
+    )
 
 
 Publish = Annotated[Literal["final"] | bool, BeforeValidator(_publish)]

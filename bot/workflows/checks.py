@@ -40,7 +40,8 @@ def check_names(bot: BotFile, agents: Mapping[str, Agent], workflows: Iterable[W
             findings.warning(mark, "shadowed", message, "rename it, so that people can ask for it")
     if bot.default not in seen and "default" in bot.model_fields_set:
         message = f"`default` names no agent and no workflow: `{bot.default}`"
-        findings.error(bot.mark_of("default"), "unknown_default", message, nearest(bot.default, seen))
+        hint = nearest(bot.default, seen) or "define one of that name, or remove the key"
+        findings.error(bot.mark_of("default"), "unknown_default", message, hint)
 
 
 def check_workflow(workflow: Workflow, roster: Roster, findings: Findings) -> None:

@@ -31,6 +31,7 @@ _TOLD: dict[type[ast.AST], tuple[str, str]] = {
     ast.Nonlocal: ("`nonlocal` means nothing in a body: there is nothing around it", "remove the line"),
 }
 
+_MEND = "mend it there: the body is Python, as the inside of a function"
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 #: filters of warnings belong to the whole process
@@ -65,11 +66,11 @@ def check_body(text: str, inputs: Iterable[str] = ()) -> BodyFault | None:
         column = (error.offset or 1) - 1
         # the parser counts characters, what comes after it counts bytes (UTF-8)
         compiled = error.text is None
-        return _fault(text, line, _characters(text, line, column) if compiled else column + 1, f"{error.msg}", "")
+        return _fault(text, line, _characters(text, line, column) if compiled else column + 1, f"{error.msg}", _MEND)
     except (RecursionError, MemoryError, OverflowError):
         return _fault(text, 1, 1, "the body is nested too deep to be compiled", "take it apart")
     except ValueError as error:  # a NUL character, a lone surrogate
-        return _fault(text, 1, 1, f"the body cannot be read as Python: {error}", "")
+        return _fault(text, 1, 1, f"the body cannot be read as Python: {error}", _MEND)
     return None
 
 

@@ -69,7 +69,8 @@ def _header(value: Any) -> str:
 def _public(value: Any) -> Any:
     if isinstance(value, (str, int, float, bool)):
         return value
-    raise fault("type_mismatch", f"expected text, a number, `true` or `false`, got {describe(value)}")
+    expected = f"expected text, a number, `true` or `false`, got {describe(value)}"
+    raise fault("type_mismatch", expected, "write one value; a list or a mapping goes into it as JSON, in quotes")
 
 
 Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": "^https?://"})]

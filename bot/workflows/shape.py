@@ -33,6 +33,14 @@ _EXPECTED = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
+#: how a value of each sort is written, where nothing tells what was meant
+_HOW = {
+    "a whole number": "write digits alone and no quotes, as in `5`",
+    "a number": "write it without quotes, as in `0.5`",
+    "`true` or `false`": "only these two are truth values; write one of them, without quotes",
+    "a list": "write `[one, two]`, or each entry on a line of its own after `- `",
+    "a mapping": "write `key: value` pairs on the lines below it, indented",
+}
 #: words of other workflow languages, by what is written here instead
 _OF_STEPS = {
     "if": "write `when: …`, in CEL and without `${{ }}`",
@@ -99,9 +107,11 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
         case "input_kind":
             finding = _input_kind(value)
         case "literal_error":
-            options = _QUOTED.findall(str(context.get("expected", "")))
+            expected = str(context.get("expected", ""))
+            options = _QUOTED.findall(expected) or [expected]  # a number stands without quotes
             hint = meant(value, options) if isinstance(value, str) else ""
-            finding = "option", f"expected one of {listing(options)}, got {describe(value)}", hint
+            said = f"expected one of {listing(options)}, got {describe(value)}"
+            finding = "option", said, hint or (f"write `{options[0]}`" if len(options) == 1 else "write one of them")
         case "type_mismatch":
             named = _named(path)
             # a message that begins with the key's own name says it already
@@ -116,7 +126,8 @@ def _report(model: type[Node], document: Document, findings: Findings, error: An
         case "too_short" | "string_too_short":
             finding = "empty", f"`{path[-1]}` is empty", "give it a value or remove the key"
         case _:
-            finding = "range", f"`{path[-1]}`: {_bound(context, error['msg'])}, got {describe(value)}", ""
+            hint = "write such a number, or remove the key for the usual value"
+            finding = "range", f"`{path[-1]}`: {_bound(context, error['msg'])}, got {describe(value)}", hint
     findings.error(mark, *finding)
 
 
@@ -135,7 +146,7 @@ def _type_mismatch(path: Path, expected: str, value: Any) -> tuple[str, str, str
     if value is None:
         hint = "give it a value or remove the key"
     elif not hint:
-        hint = _written(path, expected, value)
+        hint = _written(path, expected, value) or _HOW.get(expected, f"write {expected} here")
     return "type_mismatch", f"{_named(path)}expected {expected}, got {describe(value)}", hint
 
 
@@ -251,7 +262,7 @@ def _keys(owner: type[Node]) -> list[str]:
 def _unknown_key(model: type[Node], data: Any, path: Path) -> tuple[str, str, str]:
     key, owner = str(path[-1]), _owner(model, data, path[:-1])
     if owner is None:
-        return "unknown_key", f"`{key}` is not a key here", ""
+        return "unknown_key", f"`{key}` is not a key here", "remove it"
     noun = _noun(owner)
     if key in owner.LATER:
         return "not_available", f"`{key}` of {noun} is not available yet", "remove it; it comes with a later version"

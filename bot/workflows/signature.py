@@ -46,7 +46,8 @@ _PATH_MAX = 1024
 def _default(value: Any) -> Any:
     if isinstance(value, (str, int, float)):  # a bool is an int
         return value
-    raise fault("type_mismatch", f"expected text, a number, `true` or `false`, got {describe(value)}")
+    expected = f"expected text, a number, `true` or `false`, got {describe(value)}"
+    raise fault("type_mismatch", expected, "write one value; a list or a mapping goes into it as JSON, in quotes")
 
 
 @dataclass(frozen=True, slots=True)

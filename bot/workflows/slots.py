@@ -165,16 +165,17 @@ def reference_fault(path: tuple[str, ...], slot: Slot) -> tuple[str, str, str] |
     if not rule.namespaces:
         return "template_slot", f"`${{{{ {shown} }}}}` cannot stand in {rule.what}", "templates are not read here"
     if name not in NAMESPACES:
-        return "namespace", f"`{name}` is no namespace; {rule.what} takes {usable}", meant(name, rule.namespaces)
+        hint = meant(name, rule.namespaces) or "begin with one of these"
+        return "namespace", f"`{name}` is no namespace; {rule.what} takes {usable}", hint
     if name not in rule.namespaces:
         hint = "pass it through `env:`" if rule.safe_only else "use what this place takes"
         if name == "secrets" and not rule.safe_only:
             hint = "secrets go into `env:` of commands and `headers` and `env` of resources, nowhere else"
         return "namespace", f"`{name}` cannot be used in {rule.what}, which takes {usable}", hint
     if name not in AVAILABLE:
-        return "not_available", f"`{name}` is not available yet; {rule.what} takes {usable} now", ""
+        return "not_available", f"`{name}` is not available yet; {rule.what} takes {usable} now", "use one of these"
     if len(path) > SEGMENTS_MAX:
-        return "template_depth", f"a path has at most {SEGMENTS_MAX} segments, this one {len(path)}", ""
+        return "template_depth", f"a path has at most {SEGMENTS_MAX} segments, this one {len(path)}", "go less deep"
     fault = field_fault(path, shown)
     if fault is None and rule.safe_only and not is_safe(path):
         keys = sorted(f"{space}.{key}" for space, keys in SAFE.items() if space in AVAILABLE for key in keys or "*")
@@ -209,8 +210,8 @@ def field_fault(path: tuple[str, ...], shown: str) -> tuple[str, str, str] | Non
     if space.depth is not None and len(rest) > space.depth:
         return (
             "template_depth",
-            f"`{shown}` goes too deep: `{'.'.join(path[: -len(rest) + space.depth])}` ends there",
-            "",
+            f"`{shown}` goes too deep: `{(end := '.'.join(path[: -len(rest) + space.depth]))}` ends there",
+            f"write `{end}`",
         )
     if name == "secrets" and not SECRET.fullmatch(rest[0]):
         return "name", f"`{rest[0]}` is no name of a secret", "capital letters, digits and `_`, a letter first"

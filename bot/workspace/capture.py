@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bot.model.cut import mark
+
 
 class Capture:
     """Takes a stream chunk by chunk and keeps at most `limit` bytes of it (up to twice that while it runs)."""
@@ -49,7 +51,7 @@ class Capture:
         cut = self.size - len(whole_head) - len(whole_tail)
         before = whole_head.decode("utf-8", "replace")
         gap = "" if not before or before.endswith("\n") else "\n"
-        return f"{before}{gap}[… {cut} of {self.size} bytes cut …]\n{whole_tail.decode('utf-8', 'replace')}"
+        return f"{before}{gap}{mark(cut, self.size)}\n{whole_tail.decode('utf-8', 'replace')}"
 
 
 def _unfinished(data: bytes) -> int:

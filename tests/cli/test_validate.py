@@ -11,6 +11,7 @@ from tests.cli.conftest import BOT_YML, Threadsmith
 
 BROKEN = BOT_YML.replace("model:", "modle:")
 BASE_FILE = "version: 1\nagents: {shared: {model: 'demo:x'}}\n"
+LINKED = ":1:1: error symlink: a symlink is not followed (put the file itself here)"
 WHERE = ".github/bot.yml:5:5: error unknown_key:"
 
 
@@ -90,6 +91,45 @@ def test_what_is_not_utf8(threadsmith: Threadsmith, repository: Path) -> None:
     assert bad.startswith(".github/bot.yml:1:1: error not_utf8: byte ")
     assert f"byte {len(BOT_YML) + 2} " in bad
     assert other.startswith(".github/bot/workflows/build.yml:")
+
+
+@pytest.mark.parametrize("inside", ["", ".github/bot.yml"])
+@pytest.mark.parametrize("link", [".github/bot.yml", ".github/bot/prompts/a.md", ".github/bot/prompts"])
+def test_a_link_is_refused_as_the_bot_refuses_it(
+    threadsmith: Threadsmith, repository: Path, tmp_path: Path, link: str, inside: str
+) -> None:
+    """It could lead out of the repository, so it is not read, whatever it leads to."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text(BOT_YML)
+    path = repository / link
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside if link.endswith("prompts") else outside / "file")
+    said = threadsmith("validate", repository / inside)
+    assert said.code == 3
+    assert said.out.splitlines() == [link + LINKED]
+
+
+@pytest.mark.parametrize("link", [".github", ".github/bot"])
+def test_a_linked_folder_is_refused(threadsmith: Threadsmith, repository: Path, tmp_path: Path, link: str) -> None:
+    """Said once, and nothing behind it is looked at."""
+    real = tmp_path / "real"
+    (real / "workflows").mkdir(parents=True)
+    (real / "workflows" / "a.yml").write_text("steps: 5\n")
+    path = repository / link
+    if path.exists():
+        path.rename(tmp_path / "away")
+    path.symlink_to(real)
+    assert threadsmith("validate", repository).out.splitlines() == [link + LINKED]
+
+
+def test_a_repository_behind_a_link(threadsmith: Threadsmith, broken: Path, tmp_path: Path) -> None:
+    """What leads to it is no part of it, but the machine's business."""
+    (tmp_path / "there").symlink_to(broken)
+    assert threadsmith("validate", tmp_path / "there").out.startswith(WHERE)
+    (tmp_path / "folder").symlink_to(broken / ".github")
+    assert threadsmith("validate", tmp_path / "folder").out.startswith(WHERE)
 
 
 def test_a_byte_order_mark_does_no_harm(threadsmith: Threadsmith, repository: Path) -> None:

@@ -75,7 +75,20 @@ def test_a_fence_is_closed_and_opened_again() -> None:
     assert len(split_up) > 3
     found = [fence for part in split_up for fence in fences(part.body)]
     assert {language.split()[0] for language, _ in found} == {"python"}
-    assert "".join(content for _, content in found).replace("\n\n", "\n") == code
+    assert "".join(content for _, content in found) == code
+
+
+@pytest.mark.parametrize(("outer", "inner"), [("`````", "```"), ("~~~", "```"), ("````", "~~~~"), ("```", "    ```")])
+def test_a_fence_within_a_fence_over_github_s_limit(outer: str, inner: str) -> None:
+    """The inner one is text: it neither ends the outer one at a cut nor is it opened in its place."""
+    code = "".join(f"{inner}py\nline {number}\n{inner}\n" for number in range(4_000))
+    split_up = split(f"Look:\n\n{outer}md\n{code}{outer}\n\n@end", max_parts=9)
+    assert len(split_up) > 1
+    found = [fences(part.body) for part in split_up]
+    assert [[language for language, _ in one] for one in found] == [["md"]] * len(split_up)
+    assert "".join(content for ((_, content),) in found) == code
+    assert tokens(split_up[-1].body)[-2].content == "@end"
+    assert all(len(part.body) <= CHARACTERS - RESERVE and stands_alone(part.body) for part in split_up)
 
 
 def test_a_fence_in_a_list_stays_in_its_item() -> None:

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.stage import Stage
 from tests.stories.conftest import BOT_YML
+
+#: a run that waits for somebody between its beginning and its end
+STEPS = """\
+version: 1
+workflows:
+  slow:
+    steps:
+      - {id: may, ask: May I?, options: {approve: told, reject: end}}
+      - {id: told, run: echo as it was begun}
+"""
 
 
 async def test_a_broken_file_is_told_with_file_line_column_and_hint(stage: Stage) -> None:
@@ -58,3 +70,31 @@ async def test_config_shows_what_is_in_force(stage: Stage) -> None:
     assert "Configuration in force" in told
     assert "`helper`" in told
     assert "$2" in told
+
+
+async def test_a_branch_changes_nothing_until_it_is_merged(stage: Stage) -> None:
+    """Neither in an issue nor on the pull request that would change it."""
+    theirs = BOT_YML.replace("echo checked", "echo changed") + "trigger_role: read\n"
+    stage.world.write_file(stage.repo, ".github/bot.yml", theirs, "ana", branch="topic")
+    pull = stage.world.open_pull(stage.repo, "ana", "Change it", head="topic")
+    await stage.says("sam", "@bot check", pull.number)
+    for number in (1, pull.number):
+        await stage.says("ana", "@bot check", number)
+        (told,) = stage.replies(number)
+        assert "checked" in told
+        assert "changed" not in told
+    await stage.configures(theirs)
+    await stage.says("sam", "@bot check", pull.number)
+    assert "changed" in stage.replies(pull.number)[-1]
+
+
+@pytest.mark.parametrize("now", ["version: 1\nagents: [", BOT_YML, STEPS.replace("begun", "changed")])
+async def test_a_change_during_a_run_is_for_the_next_one(stage: Stage, now: str) -> None:
+    """A run ends as it began, whether its workflow is changed, gone, or the file is broken by now."""
+    await stage.configures(STEPS)
+    await stage.says("ana", "@bot slow")
+    await stage.configures(now)
+    await stage.says("ana", "@bot approve")
+    assert "begun" in stage.replies()[-1]
+    await stage.says("ana", "@bot slow")
+    assert "begun" not in stage.replies()[-1]

@@ -11,6 +11,7 @@ from bot.model.context import Manifest
 from bot.store import Session, snapshots
 from bot.store.tables import Attempt
 from tests.stage import Stage, open_stage
+from tests.stories.conftest import BOT_YML as ROSTER
 
 BOT_YML = """\
 version: 1
@@ -141,3 +142,26 @@ async def test_both_sorts_of_pin_are_seen_from_far(stage: Stage, native: bool) -
     assert "keep this in mind" in prompt
     assert manifest.pins_seen == 1
     assert "chatter 1" not in prompt
+
+
+async def test_a_transferred_issue_is_read_in_its_new_place(stage: Stage) -> None:
+    """Words and GitHub's pin moved with it; the bot's pins and answers are those of the thread that it was."""
+    old = await stage.says("sam", "said in the old place")
+    kept = await stage.says("sam", "keep this in mind")
+    stage.world.pin_comment(kept.id, "meg")
+    await stage.says("meg", f"@bot pin {link(stage, old.id)}")
+    await stage.says("ana", "@bot helper what is it?")
+    other = stage.world.add_repository("acme", "gadgets", {".github/bot.yml": ROSTER})
+    for repo in (stage.repo, other):
+        stage.world.set_role(repo, "meg", "write")
+    moved = stage.world.transfer_issue(stage.repo, 1, "meg", other)
+    stage.world.comment(other, moved.number, "meg", "@bot helper and now?")
+    await stage.settle()
+    prompt, manifest = await stage.bot.store.read(newest)
+    assert 'repository: "acme/gadgets"' in prompt
+    assert "keep this in mind" in prompt
+    assert "said in the old place" in prompt
+    assert "@bot helper what is it?" in prompt
+    assert manifest.pins_seen == 1
+    fates = {(record.author, record.fate) for record in manifest.comments}
+    assert {fate for author, fate in fates if author == "bot[bot]"} == {"own other"}

@@ -306,12 +306,12 @@ def test_an_agent_with_a_dash_gives_an_id_with_an_underscore() -> None:
     ],
 )
 def test_faults_of_the_file(text: str, code: str) -> None:
-    """Each has one finding, at its place."""
+    """Each has one finding, at its place, with what to do."""
     text, where = marked(text)
     found = only(text)
     assert (found.code, place(found)) == (code, where)
-    assert found.file == BOT
-    assert found.severity == "error"
+    assert (found.file, found.severity) == (BOT, "error")
+    assert found.hint
 
 
 @pytest.mark.parametrize(
@@ -358,6 +358,7 @@ def test_faults_of_an_agent(agent: str, code: str) -> None:
     text, where = marked(f"version: 1\nagents:\n {agent}")
     found = only(text, coder="x")
     assert (found.code, place(found)) == (code, where)
+    assert found.hint
 
 
 @pytest.mark.parametrize(
@@ -414,6 +415,7 @@ def test_faults_of_a_step(step: str, code: str) -> None:
     text, where = marked(f"{head}  - {step}")
     found = only(text)
     assert (found.code, place(found)) == (code, where)
+    assert found.hint
 
 
 @pytest.mark.parametrize(
@@ -570,13 +572,13 @@ DATA = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(KEYS, DATA, max_size=6), st.booleans())
 def test_any_data_gives_a_configuration_or_findings(data: dict[str, object], workflow: bool) -> None:
-    """Checking never raises, and every finding has a place in a file."""
+    """Checking never raises, and every finding has a place in a file and says what to do."""
     text = yaml.safe_dump({"version": 1, **data})
     files = {".github/bot/workflows/w.yml": text} if workflow else {BOT: text}
     configuration, found = check(files, builtin_files())
     assert (configuration is None) == any(one.severity == "error" for one in found)
     lines = text.count("\n") + 1
-    assert all(one.file in files and 1 <= one.line <= lines and one.column >= 1 for one in found)
+    assert all(one.file in files and 1 <= one.line <= lines and one.column >= 1 and one.hint for one in found), found
 
 
 STEPS = st.lists(
@@ -602,6 +604,7 @@ def test_any_steps_give_a_configuration_or_findings(steps: list[dict[str, object
     text = yaml.safe_dump({"version": 1, "workflows": {"w": {"steps": steps}}})
     configuration, found = check({BOT: text}, builtin_files())
     assert (configuration is None) == bool(found)
+    assert all(one.hint for one in found), found
 
 
 def test_a_version_in_quotes() -> None:

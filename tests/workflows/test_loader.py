@@ -29,6 +29,7 @@ def document(text: str) -> Document:
 def refused(text: str) -> tuple[str, int, int]:
     found, findings = read(text)
     assert found is None
+    assert findings[0].file == "a.yml"
     assert findings[0].hint
     return findings[0].code, findings[0].line, findings[0].column
 

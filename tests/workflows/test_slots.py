@@ -84,7 +84,7 @@ def test_thirty_two_segments() -> None:
     assert reference_fault((*steps, *"x" * 30), Slot.PROMPT) == (
         "template_depth",
         "a path has at most 32 segments, this one 33",
-        "",
+        "go less deep",
     )
     assert reference_fault((*steps, *"x" * 29), Slot.PROMPT) is None
 

@@ -83,6 +83,7 @@ def test_faults(on: str, code: str, hint: str) -> None:
     found = only(text)
     assert (found.severity, found.code) == ("error", code)
     assert place(found) == where or code in ("missing_key", "empty", "type_mismatch")
+    assert found.hint
     assert found.hint.startswith(hint)
 
 
