@@ -11,7 +11,6 @@ from bot.store import Store, open_store
 from tests.databases import BOTH, DATABASES
 from tests.offline import forbid
 
-
 _PATIENT = "SET idle_in_transaction_session_timeout = '60s'"
 
 
