@@ -258,12 +258,15 @@ class Episode:
         for slot in range(self._terms.processes):
             await self._until_ready(self._start(slot))
         quiet, before, moved = 0, (-1, -1), time.monotonic()
-        while quiet < 3:
+        while quiet < 3 or not self._doings.rests:
+            if quiet >= 3:
+                self._doings.give_up()
+                quiet = 0
             self._post.again()
             self._doings.follow_up(self._taken)
             await asyncio.sleep(0.25)
             open_ = await asyncio.to_thread(self._open)
-            quiet = quiet + 1 if open_ == 0 and self._post.rests and self._doings.rests else 0
+            quiet = quiet + 1 if open_ == 0 and self._post.rests else 0
             now, seen = time.monotonic(), (len(self._place.world.requests), open_)
             if seen != before:
                 before, moved = seen, now

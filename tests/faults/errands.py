@@ -35,6 +35,11 @@ class Errands(People):
         """Whether nobody is about to do anything more."""
         return not (self.slow or self.waiting or self.checking or self._to_tell)
 
+    def give_up(self) -> None:
+        """No run is open any more: what was to be said after a label or a check is not, as its run was set aside."""
+        self.waiting.clear()
+        self.checking.clear()
+
     def follow_up(self, taken: Callable[[Subject], bool]) -> None:
         """Whatever is due by now; `taken` tells whether the delivery of something was acknowledged."""
         for wish in list(self.slow):
