@@ -29,7 +29,7 @@ demo: $(VENV)/.demo ## play a conversation, then serve the thread page (ARGS=--o
 	@$(BIN)/threadsmith demo $(ARGS)
 
 test: $(VENV)/.dev ## run the tests (ARGS is passed to pytest)
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 faults: $(VENV)/.dev ## kill bots everywhere and see what is lost or doubled (ARGS="--kills 10000 --seed 7")
 	@$(BIN)/python -m tests.faults.run $(ARGS)
