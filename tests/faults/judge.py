@@ -180,10 +180,9 @@ class Judge:
         for check in self._place.repo.checks:
             if check.status != "completed" and check.external_id not in unsaid:
                 self._lost(f"the check {check.name} ({check.external_id}) is {check.status} still")
-        began = sum(
-            self._e.threads[run.thread_id].is_pull_request and run.started_at is not None
-            for run in self._e.runs.values()
-        )
+        # one that was called off after it was claimed and before its first step has none
+        begun = {one.run_id for one in self._e.attempts if one.taken_from is None}
+        began = sum(self._e.threads[run.thread_id].is_pull_request for run in self._e.runs.values() if run.id in begun)
         if len(seen.keys() | unsaid) != began:
             self._lost(f"{len(seen.keys() | unsaid)} checks stand for {began} runs of the pull request that began")
 

@@ -141,6 +141,15 @@ def test_a_check_that_is_set_aside(case: Case) -> None:
     assert case.judged().faults == []
 
 
+def test_a_run_that_was_called_off_before_its_first_step(case: Case) -> None:
+    """It has no check, though it was claimed."""
+    check_gone(case)
+    assert any("checks stand" in fault for fault in case.judged().faults)
+    of_the_pull = "SELECT run.id FROM run JOIN thread ON thread.id = run.thread_id WHERE thread.is_pull_request"
+    case.execute(f"DELETE FROM attempt WHERE run_id IN ({of_the_pull})")
+    assert not any("checks stand" in fault for fault in case.judged().faults)
+
+
 def one_more(record: Any, **other: object) -> Any:
     """What stands there once more, under a number of its own."""
     return replace(record, id=10**9, **other)
