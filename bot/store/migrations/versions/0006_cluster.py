@@ -26,6 +26,7 @@ def upgrade() -> None:
         "duty",
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
