@@ -63,6 +63,14 @@ def describe(value: Any) -> str:
             return "a mapping"
 
 
+def scalar(value: Any) -> str | int | float | bool:
+    """One value and not several, as it was written."""
+    if isinstance(value, (str, int, float)):  # a bool is an int
+        return value
+    expected = f"expected text, a number, `true` or `false`, got {describe(value)}"
+    raise fault("type_mismatch", expected, "write one value; a list or a mapping goes into it as JSON, in quotes")
+
+
 def _id(value: Any) -> str:
     text = _text(value, "an id")
     if not ID.fullmatch(text):

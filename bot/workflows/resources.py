@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from bot.errors import UserError
 from bot.workflows.command import Environment
 from bot.workflows.findings import listing
-from bot.workflows.node import Duration, Id, Node, describe, fault
+from bot.workflows.node import Duration, Id, Node, describe, fault, scalar
 from bot.workflows.slots import Slot
 
 Kind = Literal["command", "url", "webhook"]
@@ -66,17 +66,10 @@ def _header(value: Any) -> str:
     return value
 
 
-def _public(value: Any) -> Any:
-    if isinstance(value, (str, int, float, bool)):
-        return value
-    expected = f"expected text, a number, `true` or `false`, got {describe(value)}"
-    raise fault("type_mismatch", expected, "write one value; a list or a mapping goes into it as JSON, in quotes")
-
-
 Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": "^https?://"})]
 Host = Annotated[str, BeforeValidator(_host), WithJsonSchema({"type": "string", "pattern": f"^{_HOST.pattern}$"})]
 HeaderName = Annotated[str, BeforeValidator(_header), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9-]+$"})]
-Public = Annotated[str | int | float | bool, BeforeValidator(_public)]
+Public = Annotated[str | int | float | bool, BeforeValidator(scalar)]
 
 
 class Resource(Node):

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from bot.workflows.findings import listing, nearest
 from bot.workflows.linear import pattern_fault, search
-from bot.workflows.node import Node, describe, fault
+from bot.workflows.node import Node, describe, fault, scalar
 
 InputType = Literal["text", "number", "bool", "enum", "file", "secret"]
 Value = str | float | int | bool
@@ -43,13 +43,6 @@ _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 _PATH_MAX = 1024
 
 
-def _default(value: Any) -> Any:
-    if isinstance(value, (str, int, float)):  # a bool is an int
-        return value
-    expected = f"expected text, a number, `true` or `false`, got {describe(value)}"
-    raise fault("type_mismatch", expected, "write one value; a list or a mapping goes into it as JSON, in quotes")
-
-
 @dataclass(frozen=True, slots=True)
 class InputViolation:
     """One thing that is wrong with what was given. `kind` is its class, stable; `message` says it in words."""
@@ -68,7 +61,7 @@ class Declared(Node):
     description: str = Field("", description="one line for `help`")
     required: bool = Field(True, description="whether a run needs it; a `default` makes up for it")
     default: Annotated[
-        Value | None, BeforeValidator(_default), WithJsonSchema({"type": ["string", "number", "boolean"]})
+        Value | None, BeforeValidator(scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})
     ] = Field(None, description="the value where none is given")
     options: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), description="values of an `enum`")
     min: float | None = Field(None, description="least number, inclusive")
