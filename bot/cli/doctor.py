@@ -164,7 +164,9 @@ async def _stuck(store: Store, places: int | None) -> list[Finding]:
             return []
         if at != migrate.HEAD:
             said = f"not looked at: the tables are at {at}, this version needs {migrate.HEAD}"
-            return [Finding("warn", "work", said, "`serve` of the newer version brings them up to date")]
+            older = at < migrate.HEAD
+            mend = "`serve` of this version brings them up to date" if older else "use the version that `serve` is of"
+            return [Finding("warn", "work", said, mend)]
         kinds = await store.read(lambda session: stuck(session, now, places=places))
     except Transient as error:
         return [Finding("warn", "work", str(error), "is another process writing for long?")]

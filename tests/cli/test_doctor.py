@@ -214,6 +214,8 @@ def test_a_database_of_a_server_is_looked_at_and_left_as_it_is(
             "warn  stuck: ",
         ),
         ("UPDATE alembic_version SET version_num = '0006'", "warn  work: not looked at: the tables are at 0006, "),
+        ("UPDATE alembic_version SET version_num = '0006'", "      `serve` of this version brings them up to date"),
+        ("UPDATE alembic_version SET version_num = '9999'", "      use the version that `serve` is of"),
     ],
 )
 def test_what_is_stuck_on_a_server_is_told(
