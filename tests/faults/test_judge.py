@@ -320,28 +320,14 @@ ODD: Mapping[str, tuple[Callable[[Case], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", LOST)
-def test_what_is_lost(case: Case, what: str) -> None:
-    """Is found, and told."""
-    spoil, words = LOST[what]
+SPOILT = {(kind, what): one for kind, table in (("lost", LOST), ("doubled", DOUBLED), ("odd", ODD))
+          for what, one in table.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "what"), SPOILT)
+def test_what_is_wrong(case: Case, kind: str, what: str) -> None:
+    """Is found, and told as what it is."""
+    spoil, words = SPOILT[kind, what]
     spoil(case)
-    found = case.judged().lost
-    assert any(words in one for one in found), found
-
-
-@pytest.mark.parametrize("what", DOUBLED)
-def test_what_is_doubled(case: Case, what: str) -> None:
-    """Is found, and told."""
-    spoil, words = DOUBLED[what]
-    spoil(case)
-    found = case.judged().doubled
-    assert any(words in one for one in found), found
-
-
-@pytest.mark.parametrize("what", ODD)
-def test_what_is_odd(case: Case, what: str) -> None:
-    """Is found, and told."""
-    spoil, words = ODD[what]
-    spoil(case)
-    found = case.judged().odd
+    found = getattr(case.judged(), kind)
     assert any(words in one for one in found), found
