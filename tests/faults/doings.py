@@ -125,6 +125,7 @@ class Doings(Errands):
         number = self._thread(0)
         made = self._write(number, f"@bot echo {self._token()}", "sam")
         self._wish("stranger", number, made, dispatches=0)
+        self._sam_asked = True
 
     def pushes(self) -> None:
         """Somebody pushes to the default branch, which tells of new configuration, and to the pull request."""
@@ -191,6 +192,8 @@ class Doings(Errands):
 
     def passes_through(self) -> None:
         """Sam may ask for a moment: what he asks for is done or called off, never twice."""
+        if self._sam_asked:  # a bot that was dead meanwhile would find that he may
+            return
         number, token = self._thread(), self._token()
         self.place.world.set_role(self.place.repo, "sam", "write")
         self._write(number, f"@bot three {token}", "sam")

@@ -23,6 +23,8 @@ class Errands(People):
     checking: list[str] = field(default_factory=list)
     #: until how many words were said sam may ask for something; 0 while he may not
     _sam_until: int = 0
+    #: he asked when he might not, which may be looked at much later
+    _sam_asked: bool = False
     #: threads with a run that is to be told something
     _to_tell: list[int] = field(default_factory=list)
     #: remarks that are to be deleted, each once so many words were said
