@@ -180,11 +180,14 @@ class Judge:
         for check in self._place.repo.checks:
             if check.status != "completed" and check.external_id not in unsaid:
                 self._lost(f"the check {check.name} ({check.external_id}) is {check.status} still")
-        # one that was called off after it was claimed and before its first step has none
+        # one that was called off after it was claimed and before its first step has none, or has one already
+        pulls = [run for run in self._e.runs.values() if self._e.threads[run.thread_id].is_pull_request]
         begun = {one.run_id for one in self._e.attempts if one.taken_from is None}
-        began = sum(self._e.threads[run.thread_id].is_pull_request for run in self._e.runs.values() if run.id in begun)
-        if len(seen.keys() | unsaid) != began:
-            self._lost(f"{len(seen.keys() | unsaid)} checks stand for {began} runs of the pull request that began")
+        stand = {name.removeprefix("run/").partition("|")[0] for name in seen.keys() | unsaid}
+        if lacking := {run.id for run in pulls if run.id in begun} - stand:
+            self._lost(f"{len(lacking)} runs of the pull request began and have no check: {', '.join(lacking)}")
+        if more := stand - {run.id for run in pulls if run.started_at is not None}:
+            self._odd(f"{len(more)} checks stand for what never began: {', '.join(more)}")
 
     def _end(self, run: Run) -> None:
         """An end that people see: one end comment where it did not succeed, the results where it did."""

@@ -36,11 +36,17 @@ LATER = (
     "alembic.command",
     "anyio._backends._asyncio",
     "bot.github.kit",
+    "certifi",
+    "genai_prices.data_snapshot",
+    "h11",
+    "httpcore",
     "httpx2",
+    "pydantic.dataclasses",
     "pydantic.v1",
     "sqlalchemy.dialects.sqlite.pysqlite",
     "sqlite3",
     "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.auto",
     "uvicorn.protocols.http.httptools_impl",
     "uvicorn.protocols.websockets.auto",
 )
@@ -109,7 +115,9 @@ def main() -> None:
     for name in LATER:
         importlib.import_module(name)
     import bot.serving  # noqa: F401  # for the bots that are forked from here
+    from bot.workflows import builtin_files, check
 
+    check({}, builtin_files())  # makes the validators of the language
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
