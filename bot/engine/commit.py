@@ -67,14 +67,14 @@ class Performed:
 
 def advance(session: Session, run_id: str, terms: Terms, now: datetime, hold: float = inf) -> Advance:
     """Record the starts of what follows, or the end; as far as it goes in `hold` seconds."""
-    return Advancing(session, runs.rows(session, run_id), terms, now).go(hold)
+    return Advancing(session, runs.rows(session, run_id, files=False), terms, now).go(hold)
 
 
 def record(
     session: Session, begun: Begun, performed: Performed, terms: Terms, now: datetime, hold: float = inf
 ) -> Advance:
     """Record an outcome with all that follows from it in `hold` seconds, which is already recorded as running."""
-    rows = runs.rows(session, begun.attempt.run_id)
+    rows = runs.rows(session, begun.attempt.run_id, files=False)
     advancing = Advancing(session, rows, terms, now)
     attempt = next(each for each in rows.attempts if each.id == begun.attempt.id)
     if attempt.state is AttemptState.RUNNING:
@@ -101,7 +101,7 @@ def attach(session: Session, attempt_id: str, prompt: bytes, manifest: dict[str,
 
 def keep_inputs(session: Session, run_id: str, files: Sequence[StagedFile], now: datetime) -> None:
     """Keep the files that a run is given: every step sees the same bytes, also after a crash and elsewhere."""
-    root = runs.rows(session, run_id).root
+    root = runs.rows(session, run_id, files=False).root
     if not run_inputs.is_kept(root):
         run_inputs.keep(session, root, files, now)
 
@@ -120,7 +120,7 @@ def keep_thread(session: Session, run_id: str, data: bytes, now: datetime) -> st
 
 def abandon(session: Session, run_id: str, say: Say, now: datetime, *, cancelled: bool) -> None:
     """The work on a run was called off: by a person (it ends), or because this process stops (it is handed back)."""
-    rows = runs.rows(session, run_id)
+    rows = runs.rows(session, run_id, files=False)
     if rows.run.state is not RunState.RUNNING:
         return
     state = AttemptState.CANCELLED if cancelled else AttemptState.INTERRUPTED
@@ -145,7 +145,7 @@ def postpone(session: Session, run_id: str, error: Transient, say: Say, now: dat
 
     That is counted from when it first tried to start; of one that has begun, from `since`, when its first fault was.
     """
-    rows = runs.rows(session, run_id)
+    rows = runs.rows(session, run_id, files=False)
     if rows.run.state is not RunState.RUNNING:
         return
     # not since it was queued: it may have waited for the runs before it
@@ -161,7 +161,7 @@ def postpone(session: Session, run_id: str, error: Transient, say: Say, now: dat
 
 def refuse(session: Session, run_id: str, end: End, say: Say, now: datetime) -> None:
     """End a run that must not start or go on. What a dead process left running in it has ended with that."""
-    rows = runs.rows(session, run_id)
+    rows = runs.rows(session, run_id, files=False)
     for attempt in rows.attempts:
         if attempt.state is AttemptState.RUNNING:
             attempt.state, attempt.ended_at = follow(attempt.state, AttemptState.CANCELLED), now
@@ -172,7 +172,7 @@ def refuse(session: Session, run_id: str, end: End, say: Say, now: datetime) -> 
 
 def fail(session: Session, run_id: str, failure: Failed, say: Say, now: datetime) -> None:
     """End a run that cannot go on for a reason outside its steps (configuration gone, a bug of ours)."""
-    rows = runs.rows(session, run_id)
+    rows = runs.rows(session, run_id, files=False)
     if rows.run.state is not RunState.RUNNING:
         return
     for attempt in rows.attempts:

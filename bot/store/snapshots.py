@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Collection
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import Table, bindparam
 from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
@@ -55,27 +56,29 @@ def put_blob(session: Session, data: bytes, now: datetime) -> str:
     if len(data) > BLOB_MAX:
         raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
     digest, connection = digest_of(data), session.connection()
-    values = {"digest": digest, "data": data, "created_at": now, "round": newest_round(session)}
-    connection.execute(_keeping(connection.dialect.name), values)
+    connection.execute(_keeping(connection.dialect.name), {"digest": digest, "data": data, "created_at": now})
     return digest
+
+
+_MARKS: Table = Landmark.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_ROUND = rows_of(_MARKS.c.detail["round"].as_integer()).where(_MARKS.c.name == ROUND)
 
 
 @cache
 def _keeping(backend: str) -> postgresql.Insert | sqlite.Insert:
-    """Of bytes that are there already only the round is noted: whoever deletes what is unused must not take them."""
-    insert = inserting(backend, Blob)
+    """Of bytes that are there already only the round is noted: whoever deletes what is unused must not take them.
+
+    Done at every outcome of every step: made once, and the number of the round is found by the same statement.
+    """
+    made: dict[str, Any] = {name: bindparam(name) for name in ("digest", "data", "created_at")}
+    insert = inserting(backend, Blob).values(**made, round=func.coalesce(_ROUND.scalar_subquery(), 0))
     newer = insert.excluded.round
     return insert.on_conflict_do_update(index_elements=["digest"], set_={"round": newer}, where=col(Blob.round) < newer)
 
 
-#: asked at every outcome of every step: made once, and of the connection, so that nothing is flushed for it
-_ROUND = rows_of(col(Landmark.detail)).where(col(Landmark.name) == ROUND)
-
-
 def newest_round(session: Session) -> int:
     """The number of the newest look for unused bytes."""
-    detail = session.connection().execute(_ROUND).scalar()
-    return int(detail["round"]) if detail is not None else 0
+    return session.connection().execute(_ROUND).scalar() or 0
 
 
 def small_blobs(session: Session, digests: Collection[str], limit: int) -> dict[str, bytes]:

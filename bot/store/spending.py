@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import bindparam
+from sqlalchemy import Table, bindparam
+from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import DispatchState
 from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
 
-#: made once: it is asked at every start of a step
-_SPENT = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= bindparam("since"))
+_SPEND: Table = Spend.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+#: made once, and asked of the connection, as it is at every start of a step
+_SPENT = rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"))
 
 
 def spent(
@@ -24,7 +26,9 @@ def spent(
 ) -> float:
     """US dollars since then, of the whole instance or narrowed to what is named."""
     if (repository_id, thread_id, actor_id) == (None, None, None):
-        return session.exec(_SPENT, params={"since": since}).one() or 0.0
+        if any(isinstance(row, Spend) for row in session.new):
+            session.flush()
+        return session.connection().execute(_SPENT, {"since": since}).scalar() or 0.0
     query = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= since)
     if repository_id is not None:
         query = query.where(Spend.repository_id == repository_id)
