@@ -118,7 +118,7 @@ class Advancing(Pausing):
         self._ledger(tree).settle(level, step, attempt, outcome, files)
         if isinstance(outcome, Done) and outcome.intents and attempt.state is AttemptState.SUCCESS:
             self._terms.intend(self._session, self._rows, level, attempt, outcome.intents, False)
-        self._session.flush()
+        # not flushed by itself: it is written together with the start of what follows
         said(self._session, self._rows, self._terms, level, attempt)
 
     # -- ends ---------------------------------------------------------------------------------------------------------

@@ -82,7 +82,6 @@ def record(
         advancing.settle(level, attempt, performed.outcome, performed.files, performed.given, performed.head)
         if performed.left is not None:
             clones.leave(session, attempt.run_id, performed.left.mark, performed.left.data, now)
-        session.flush()
     return advancing.go(hold)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import Table, bindparam, insert, update
 from sqlalchemy import select as sa_select
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -108,15 +109,22 @@ _HAS = tuple(
     exists().where(col(table.run_id) == bindparam("run_id")).correlate(None).label(f"has_{table.__name__}")
     for table in (Value, Gate, Outbox, Artifact, Export)
 )
+_ROOT, _INNER = aliased(Frame), aliased(Frame)
+_HAS_INNER = (
+    exists().where(col(_INNER.run_id) == bindparam("run_id"), col(_INNER.parent_id).is_not(None)).correlate(None)
+)
 _HEAD = (
-    sa_select(Run, Dispatch, Thread, Snapshot, *_HAS)
+    sa_select(Run, Dispatch, Thread, Snapshot, _ROOT, _HAS_INNER.label("has_inner"), *_HAS)
     .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
     .join(Thread, col(Thread.id) == col(Run.thread_id))
     .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
+    .join(_ROOT, and_(_ROOT.run_id == col(Run.id), col(_ROOT.parent_id).is_(None)))
     .where(col(Run.id) == bindparam("run_id"))
 )
 #: whole files are read and parsed for who asks for them alone: within a transaction nobody does
 _HEAD_WITHOUT_FILES = _HEAD.options(defer(Snapshot.files))  # type: ignore[arg-type]  # SQLModel types no column
+_VALUE: Table = Value.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_KEEP_VALUES = insert(_VALUE)
 _FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
 _ATTEMPTS = select(Attempt).where(Attempt.run_id == bindparam("run_id")).order_by(col(Attempt.id))
 _GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
@@ -151,16 +159,17 @@ def rows(session: Session, run_id: str, *, files: bool = True) -> RunRows:
     Without `files` those of the snapshot are read when they are looked at, in this session.
     """
     of, head = {"run_id": run_id}, _HEAD if files else _HEAD_WITHOUT_FILES
-    run, dispatch, thread, snapshot, values, gates, said, artifacts, exports = session.execute(head, of).one()
+    found = session.execute(head, of).one()
+    run, dispatch, thread, snapshot, root, inner, values, gates, said, artifacts, exports = found
     first = session.get(Run, run.retry_of) if run.retry_of is not None else None
     return RunRows(
         run=run,
         dispatch=dispatch,
         thread=thread,
         snapshot=snapshot,
-        frames=list(session.exec(_FRAMES, params=of)),
-        attempts=list(session.exec(_ATTEMPTS, params=of)),
         # of most runs there are none of most sorts, and every query costs
+        frames=list(session.exec(_FRAMES, params=of)) if inner else [root],
+        attempts=list(session.exec(_ATTEMPTS, params=of)),
         values=newest_values(session, run_id) if values else [],
         gates=list(session.exec(_GATES, params=of)) if gates else [],
         posts=posts(session, run_id) if said else {},
@@ -184,6 +193,13 @@ def newest_values(session: Session, run_id: str) -> list[Value]:
     Nobody looks at what was written for an element that is over: its result is all that is left of it.
     """
     return list(session.exec(_NEWEST_VALUES, params={"run_id": run_id}))
+
+
+def keep_values(session: Session, values: Sequence[Value]) -> None:
+    """Add to the run context. Their attempts are in the database; they are no objects of the session."""
+    if values:
+        kept = [{column.key: getattr(value, column.key) for column in _VALUE.c} for value in values]
+        session.connection().execute(_KEEP_VALUES, kept)
 
 
 def every_value(session: Session, run_id: str) -> list[Value]:
