@@ -10,6 +10,7 @@ import pytest
 from bot.store import Store, open_store
 from tests.databases import BOTH, DATABASES
 from tests.offline import forbid
+from tests.plain_log import log_plainly
 
 _PATIENT = "SET idle_in_transaction_session_timeout = '60s'"
 
@@ -22,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing under test reaches beyond this machine, so no real model or GitHub can be asked."""
     forbid()
+    log_plainly()
     DATABASES.kind = config.getoption("--database")
 
 

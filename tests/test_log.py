@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from bot import log
 from bot.publish import Redactor
+from tests.plain_log import log_plainly
 from tests.publish.test_redact import FORMS, core
 from tests.publish.test_redact import SECRET as FORMED
 
@@ -38,7 +38,7 @@ def _logging_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(logging.root, "handlers", [])
     monkeypatch.setattr(logging.root, "level", logging.root.level)
     yield
-    structlog.reset_defaults()
+    log_plainly()
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:

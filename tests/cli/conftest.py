@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import structlog
 
 from bot.cli.main import main
 from bot.settings import Settings
+from tests.plain_log import log_plainly
 
 BOT_YML = """\
 version: 1
@@ -53,7 +53,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(logging.root, "handlers", [])
     monkeypatch.setattr(logging.root, "level", logging.root.level)
     yield
-    structlog.reset_defaults()
+    log_plainly()
 
 
 @pytest.fixture
