@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from bot.context.pins import known_pins
 from bot.context.places import Places
 from bot.context.reviews import Collected, ReviewReader, read_reviews
 from bot.context.sanitise import sanitise
-from bot.context.snapshot import Anchor, Kind, PinnedComment, StoredVersion, ThreadSnapshot, ref
+from bot.context.snapshot import Anchor, Kind, Message, PinnedComment, StoredVersion, ThreadSnapshot, ref
 from bot.context.versions import EDITED_KNOWN, Older, Versions
 from bot.model.thread import Issue, ReviewPlace
 
@@ -61,7 +61,8 @@ async def read_thread(
         def enough(kind: Kind) -> bool:
             """Whether the window is full without what is older than what was read of a kind."""
             oldest = found.read.of(kind).oldest
-            return len({m.unit for m in in_window(found, places) if is_newer(m, kind, oldest)}) >= window
+            newer = (message for message in in_window(found, places) if is_newer(message, kind, oldest))
+            return _reaches(newer, window)
 
         def enough_comments(pages: Pages) -> bool:
             found.read.conversation = pages
@@ -96,6 +97,16 @@ async def read_thread(
         complete=_is_complete(found.read, window, issue),
         place=_place(found, anchor),
     )
+
+
+def _reaches(messages: Iterable[Message], count: int) -> bool:
+    """Whether there are so many units; no more of them are looked at than that takes."""
+    units: set[str] = set()
+    for message in messages:
+        units.add(message.unit)
+        if len(units) >= count:
+            return True
+    return False
 
 
 async def _look_back(found: Found, places: Places, since: datetime | None, older: Older) -> None:
