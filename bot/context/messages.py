@@ -29,7 +29,7 @@ def messages(found: Found, places: Places) -> list[Message]:
 
 
 def in_window(found: Found, places: Places) -> Iterator[Message]:
-    """Those that can take a place in a window, whoever's words it shows; the newest first, each looked at when asked."""
+    """Those that can take a place in a window, whoever's words it shows: the newest first, looked at when asked for."""
     root = places.anchor.root_id
     for _, looked in _newest_first(found, places):
         if (
@@ -73,7 +73,9 @@ def _newest_first(found: Found, places: Places) -> Iterator[tuple[Comment, Messa
         message = found.examined.get(which)
         if message is None:
             ours = found.ours(comment, read)
-            message = _examined(comment, ours, found, places, bots_full=bots >= found.reach and not here, of_thread=here)
+            message = _examined(
+                comment, ours, found, places, bots_full=bots >= found.reach and not here, of_thread=here
+            )
             found.examined[which] = message
         if not message.out and which not in found.pinned:
             if here:

@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy import Table, delete, null, update
+from sqlalchemy import Table, bindparam, delete, null, union_all, update
+from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
@@ -18,6 +19,21 @@ from bot.store.tables import CommentVersion, Pin, Thread
 Kind = Literal["comment", "review", "review_comment"]
 
 _VERSION: Table = CommentVersion.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+#: made once: putting a statement together costs more than running it, and every step that sees a thread runs these
+_ALL = sa_select(*_VERSION.c).where(_VERSION.c.thread_id == bindparam("thread"))
+#: each half along an index of its own: with an OR, or with the time beside the numbers, the whole thread is walked
+_SINCE = union_all(
+    _ALL.where(_VERSION.c.comment_id.in_(bindparam("also", expanding=True))),
+    _ALL.where(_VERSION.c.created_at >= bindparam("since")),
+)
+_NEWEST = (
+    sa_select(_VERSION.c.created_at)
+    .where(_VERSION.c.thread_id == bindparam("thread"), _VERSION.c.created_at <= bindparam("until"))
+    .distinct()
+    .order_by(_VERSION.c.created_at.desc())
+    .limit(bindparam("most"))
+)
+_PINS = select(Pin).where(Pin.thread_id == bindparam("thread")).order_by(col(Pin.comment_id))
 
 
 def ensure(
@@ -131,17 +147,14 @@ def versions(
 
     With `since` only those of comments written then or later, and of those whose numbers are in `also`.
     """
-    query = select(*_VERSION.c).where(_VERSION.c.thread_id == thread_id)
-    if since is not None:
-        late = query.where(_VERSION.c.created_at >= since)
-        early = query.where(_VERSION.c.comment_id.in_(also), _VERSION.c.created_at < since)
-        # two queries, each along an index: with an OR the whole thread would be walked
-        rows = [*session.connection().execute(early), *session.connection().execute(late)]
+    if since is None:
+        found = session.connection().execute(_ALL, {"thread": thread_id})
     else:
-        rows = list(session.connection().execute(query))
-    rows.sort(key=lambda row: (row.created_at, row.comment_id, row.id))
+        found = session.connection().execute(_SINCE, {"thread": thread_id, "since": since, "also": list(also)})
+    # a late comment may be one of those asked for by number
+    rows = {row.id: row for row in found}.values()
     # plain rows have the same attributes and cost a fraction: a window needs a hundred of them
-    return cast("list[CommentVersion]", rows)
+    return cast("list[CommentVersion]", sorted(rows, key=lambda row: (row.created_at, row.comment_id, row.id)))
 
 
 def newest_since(session: Session, thread_id: str, until: datetime, count: int) -> datetime | None:
@@ -149,14 +162,8 @@ def newest_since(session: Session, thread_id: str, until: datetime, count: int) 
 
     Comments of one second count as one, and every version of a comment too.
     """
-    moments = (
-        select(CommentVersion.created_at)
-        .where(CommentVersion.thread_id == thread_id, CommentVersion.created_at <= until)
-        .distinct()
-        .order_by(col(CommentVersion.created_at).desc())
-        .limit(count + 1)
-    )
-    found = list(session.exec(moments))
+    values = {"thread": thread_id, "until": until, "most": count + 1}
+    found = list(session.connection().execute(_NEWEST, values).scalars())
     return found[count - 1] if len(found) > count else None
 
 
@@ -176,7 +183,7 @@ def newest(session: Session, thread_id: str, comment_id: int, kind: Kind = "comm
 
 def pins(session: Session, thread_id: str) -> list[Pin]:
     """The thread's pins in the order they are numbered for people: by comment, oldest first."""
-    return list(session.exec(select(Pin).where(Pin.thread_id == thread_id).order_by(col(Pin.comment_id))))
+    return list(session.exec(_PINS, params={"thread": thread_id}))
 
 
 def pinned(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> bool:
