@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
 
 import pytest
 from sqlmodel import Session
@@ -89,8 +90,7 @@ async def test_no_thread_is_walked_for_an_old_text(store: Store) -> None:
 
     def steps(session: Session) -> int:
         taken: list[None] = []
-        connection = session.connection().connection.dbapi_connection
-        assert isinstance(connection, sqlite3.Connection)
+        connection = cast("sqlite3.Connection", session.connection().connection.dbapi_connection)
 
         def step() -> int:
             taken.append(None)
