@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import digest
@@ -36,6 +37,12 @@ PRIORITY = {
 SAID = frozenset({"comment", "reaction", "check"})
 #: what is kept up to date as long as it matters: where it is gone it is said anew
 LASTING = frozenset({"index", "status", "gate"})
+
+#: made once: putting a statement together costs more than running it, and these run for everything that is said
+OF_SLOT = select(Outbox).where(Outbox.slot == bindparam("slot"))
+_NEXT_DUE = select(func.min(Outbox.not_before)).where(
+    col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > bindparam("after")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _done_with(row: Outbox) -> bool:
 
 def find(session: Session, slot: Slot) -> Outbox | None:
     """The row of a slot."""
-    return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
+    return session.exec(OF_SLOT, params={"slot": str(slot)}).first()
 
 
 def parts(session: Session, slot: Slot) -> list[Outbox]:
@@ -277,8 +284,4 @@ def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | N
 
 def next_due(session: Session, after: datetime) -> datetime | None:
     """When the earliest row is due that waits for a time behind `after`."""
-    return session.exec(
-        select(func.min(Outbox.not_before)).where(
-            col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > after
-        )
-    ).one()
+    return session.exec(_NEXT_DUE, params={"after": after}).one()

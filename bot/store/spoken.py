@@ -12,6 +12,11 @@ from bot.store import posts
 from bot.store.tables import Outbox, Thread
 from bot.store.threads import Kind
 
+_REACTING = (
+    select(Outbox.id)
+    .where(Outbox.run_id == bindparam("run"), Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN))
+    .limit(1)
+)
 #: made once, for every step that sees a thread asks it
 _POSTED = select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
     Outbox.thread_id == bindparam("thread"), Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
@@ -26,10 +31,7 @@ def any_of_run(session: Session, run_id: str) -> bool:
 
 def reacting(session: Session, run_id: str) -> bool:
     """Whether a run's reaction is still to be put there."""
-    query = select(Outbox.id).where(
-        Outbox.run_id == run_id, Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN)
-    )
-    return session.exec(query.limit(1)).first() is not None
+    return session.exec(_REACTING, params={"run": run_id}).first() is not None
 
 
 def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:

@@ -33,6 +33,18 @@ _NEWEST = (
     .order_by(_VERSION.c.created_at.desc())
     .limit(bindparam("most"))
 )
+_NUMBERED = select(Thread).where(Thread.repository_id == bindparam("repository"), Thread.number == bindparam("number"))
+_DELETED = (
+    select(CommentVersion.id)
+    .where(
+        CommentVersion.thread_id == bindparam("thread"),
+        CommentVersion.comment_id == bindparam("comment"),
+        col(CommentVersion.deleted_at).is_not(None),
+    )
+    .limit(1)
+)
+_DELETED_OF_KIND = _DELETED.where(CommentVersion.kind == bindparam("kind"))
+_PINS_OF = select(Pin).where(Pin.thread_id == bindparam("thread"), Pin.comment_id == bindparam("comment"))
 _PINS = select(Pin).where(Pin.thread_id == bindparam("thread")).order_by(col(Pin.comment_id))
 
 
@@ -56,10 +68,18 @@ def ensure(
             name=repository.name,
             default_branch=repository.default_branch,
         )
-    row.installation_id = installation_id
-    row.owner, row.name, row.owner_id = repository.owner.login, repository.name, repository.owner.id
-    row.default_branch, row.private = repository.default_branch, repository.private
-    row.is_pull_request = issue.is_pull_request
+    now = {
+        "installation_id": installation_id,
+        "owner": repository.owner.login,
+        "name": repository.name,
+        "owner_id": repository.owner.id,
+        "default_branch": repository.default_branch,
+        "private": repository.private,
+        "is_pull_request": issue.is_pull_request,
+    }
+    for name, value in now.items():
+        if getattr(row, name) != value:  # what is set to what it is has to be looked at again when the row is kept
+            setattr(row, name, value)
     if row.gone and at is not None and (row.gone_at is None or at > row.gone_at):
         row.gone, row.gone_at = "", None
     session.add(row)
@@ -68,7 +88,7 @@ def ensure(
 
 
 def find(session: Session, repository_id: int, number: int) -> Thread | None:
-    return session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
+    return session.exec(_NUMBERED, params={"repository": repository_id, "number": number}).first()
 
 
 def remember(session: Session, thread_id: str, comment: Comment, seen: datetime, slot: str | None = None) -> None:
@@ -130,14 +150,10 @@ def wordless() -> dict[str, Any]:
 
 def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | None = None) -> bool:
     """Whether we were told that a comment was deleted; `kind` where it is known what of that number is meant."""
-    gone = select(CommentVersion.id).where(
-        CommentVersion.thread_id == thread_id,
-        CommentVersion.comment_id == comment_id,
-        col(CommentVersion.deleted_at).is_not(None),
-    )
-    if kind is not None:
-        gone = gone.where(CommentVersion.kind == kind)
-    return session.exec(gone.limit(1)).first() is not None
+    values = {"thread": thread_id, "comment": comment_id}
+    if kind is None:
+        return session.exec(_DELETED, params=values).first() is not None
+    return session.exec(_DELETED_OF_KIND, params={**values, "kind": kind}).first() is not None
 
 
 def versions(
@@ -188,7 +204,7 @@ def pins(session: Session, thread_id: str) -> list[Pin]:
 
 def pinned(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> bool:
     """Whether a comment of that kind is pinned, in whichever way."""
-    rows = session.exec(select(Pin).where(Pin.thread_id == thread_id, Pin.comment_id == comment_id))
+    rows = session.exec(_PINS_OF, params={"thread": thread_id, "comment": comment_id})
     return any(row.comment.get("kind", "comment") == kind for row in rows)
 
 
