@@ -1,4 +1,4 @@
-"""The outbox: what is to be said, claimed one at a time, and what became of it."""
+"""The outbox: what is to be said, whose turn it is, and what became of it."""
 
 from __future__ import annotations
 
