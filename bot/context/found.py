@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.context.reviews import Collected
@@ -33,13 +33,14 @@ class Found:
         self.versions = Versions(versions)
         self.examined.clear()
 
-    def ours(self, comment: Comment) -> tuple[str | None, str]:
-        """The purpose of a comment of ours, and what its parts share."""
+    def ours(self, comment: Comment, read: Container[Ref]) -> tuple[str | None, str]:
+        """The purpose of a comment of ours, and what its parts share; `read` are those that GitHub shows now."""
         ours: Slot | str | None
-        if ref(comment) in self.read.comments or ref(comment) not in self.versions.refs:
+        which = ref(comment)
+        if which in read or which not in self.versions.refs:
             ours = self.is_ours(comment)
         else:
-            version = self.versions.newest(ref(comment))
+            version = self.versions.newest(which)
             if version.purpose is None or version.slot is None:
                 return version.purpose, ""
             ours = replace(Slot.parse(version.slot), purpose=version.purpose)

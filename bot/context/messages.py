@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -19,57 +20,71 @@ _OF_THREAD = (None, "result", "finding")
 
 def messages(found: Found, places: Places) -> list[Message]:
     """Every comment known to stand before the anchor, and the anchor's, oldest first."""
+    listed = [
+        looked if isinstance(looked, Message) else Message.of(comment, out=looked)
+        for comment, looked in _newest_first(found, places)
+    ]
+    listed.reverse()
+    return listed
+
+
+def in_window(found: Found, places: Places) -> Iterator[Message]:
+    """Those that can take a place in a window, whoever's words it shows: the newest first, looked at when asked for."""
+    root = places.anchor.root_id
+    for _, looked in _newest_first(found, places):
+        if (
+            isinstance(looked, Message)
+            and not looked.out
+            and not looked.by_other_bot
+            and looked.ref not in found.pinned
+            and not looked.stands_in(root)
+        ):
+            yield looked
+
+
+def _newest_first(found: Found, places: Places) -> Iterator[tuple[Comment, Message | str]]:
+    """Every comment with what was made of it, or with why it was not looked at: most of a page never is."""
     read = found.read.comments
-    gone = found.versions.deleted | {i for i in found.versions.refs if i not in read and found.read.covers(i)}
-    known = dict(read)
-    for which in found.versions.refs - read.keys():
-        known[which] = found.versions.current(which)
-    ordered = sorted(known.values(), key=order, reverse=True)
+    refs = found.versions.refs
+    gone = found.versions.deleted | {i for i in refs if i not in read and found.read.covers(i)}
+    ordered = [*read.values(), *(found.versions.current(which) for which in refs - read.keys())]
+    ordered.sort(key=order, reverse=True)
+    root = places.anchor.root_id
     units: set[str] = set()
     bots = thread = 0
-    listed: list[Message] = []
     for comment in ordered:
         if places.is_request(comment):
-            listed.append(Message.of(comment, out="request"))
+            yield comment, "request"
             continue
         # most reviews have no text of their own, only comments
         if not places.precede(comment) or (comment.kind == "review" and not comment.body.strip()):
             continue
-        here = Message.of(comment).stands_in(places.anchor.root_id)
-        if ref(comment) in gone and ref(comment) not in read:
-            listed.append(Message.of(replace(comment, body=""), out="deleted"))
+        which = ref(comment)
+        if which in gone and which not in read:
+            yield replace(comment, body=""), "deleted"
             continue
+        here = root is not None and comment.place is not None and comment.place.root_id == root
         if comment.minimized:
-            message = Message.of(comment, out="minimised")
-        elif thread >= THREAD_MOST and not places.begins_thread(comment) if here else len(units) >= found.reach:
-            message = Message.of(comment, out="beyond window")
-        else:
-            message = found.examined.get(ref(comment)) or _examined(
-                comment, found, places, bots_full=bots >= found.reach and not here, of_thread=here
+            yield comment, "minimised"
+            continue
+        if thread >= THREAD_MOST and not places.begins_thread(comment) if here else len(units) >= found.reach:
+            yield comment, "beyond window"
+            continue
+        message = found.examined.get(which)
+        if message is None:
+            ours = found.ours(comment, read)
+            message = _examined(
+                comment, ours, found, places, bots_full=bots >= found.reach and not here, of_thread=here
             )
-            found.examined[ref(comment)] = message
-        if not message.out and message.ref not in found.pinned:
+            found.examined[which] = message
+        if not message.out and which not in found.pinned:
             if here:
                 thread += 1
             elif message.by_other_bot:
                 bots += 1
             else:
                 units.add(message.unit)
-        listed.append(message)
-    listed.reverse()
-    return listed
-
-
-def in_window(found: Found, places: Places) -> list[Message]:
-    """Those that can take a place in a window, whoever's words it shows."""
-    return [
-        message
-        for message in messages(found, places)
-        if not message.out
-        and not message.by_other_bot
-        and message.ref not in found.pinned
-        and not message.stands_in(places.anchor.root_id)
-    ]
+        yield comment, message
 
 
 def is_newer(message: Message, kind: Kind, oldest: datetime | None) -> bool:
@@ -77,9 +92,11 @@ def is_newer(message: Message, kind: Kind, oldest: datetime | None) -> bool:
     return oldest is None or message.kind == kind or message.created_at >= oldest
 
 
-def _examined(comment: Comment, found: Found, places: Places, *, bots_full: bool, of_thread: bool) -> Message:
+def _examined(
+    comment: Comment, ours: tuple[str | None, str], found: Found, places: Places, *, bots_full: bool, of_thread: bool
+) -> Message:
     """One comment as it stood, with what keeps it from being shown, if anything does."""
-    purpose, group = found.ours(comment)
+    purpose, group = ours
     message = replace(Message.of(comment), purpose=purpose, group=group)
     if purpose not in (_OF_THREAD if of_thread else (None, "result")):
         return replace(message, out=f"own {purpose}")

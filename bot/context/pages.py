@@ -1,4 +1,4 @@
-"""At most two pages of a thread's comments, found from the count, whatever the thread's length."""
+"""At most two pages of a thread's comments, found from the count and the window, whatever the thread's length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bot.model.thread import Comment, CommentPage, Issue
 
-#: the most that GitHub gives a page, and the least worth asking for
+#: the most that GitHub gives a page, and the least of a page that is to hold as much as it can
 PER_PAGE, LEAST_PER_PAGE = 100, 50
 #: a count is seldom off by more than the comments written while the delivery was on its way
 _SLACK = 10
@@ -23,52 +23,64 @@ class ThreadReader(Protocol):
     async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Comments by ascending id as they were read, and how many stood before them and up to their page's end."""
+
+    before: int
+    end: int
+    items: Sequence[Comment]
+
+
 @dataclass(slots=True)
 class Pages:
-    """What was read: comments by id, which pages, and whether older ones remain unread."""
+    """What was read of a listing, and whether older ones remain unread. GitHub lists by ascending id."""
 
-    by_number: dict[int, Sequence[Comment]] = field(default_factory=dict)
-    last: int = 0
+    read: list[Page] = field(default_factory=list)
+
+    def add(self, number: int, size: int, items: Sequence[Comment]) -> None:
+        """A page was read, by its number from 1 and how many it can hold."""
+        ordered = sorted(items, key=lambda comment: comment.id)
+        self.read.append(Page((number - 1) * size, number * size, ordered))
 
     @property
     def comments(self) -> dict[int, Comment]:
-        return {comment.id: comment for items in self.by_number.values() for comment in items}
+        return {comment.id: comment for page in self.read for comment in page.items}
 
     @property
     def complete(self) -> bool:
         """Whether nothing older than what was read remains."""
-        run = self.newest_run
-        return not run or run[-1] == 1
-
-    @property
-    def newest_run(self) -> list[int]:
-        """The pages read that follow each other, from the newest back."""
-        numbers = sorted((number for number, items in self.by_number.items() if items), reverse=True)
-        return [number for place, number in enumerate(numbers) if number == numbers[0] - place]
+        runs = self._runs()
+        return not runs or runs[-1][0].before == 0
 
     @property
     def oldest(self) -> datetime | None:
-        """When the oldest comment of those pages was written; None where nothing older remains."""
-        run = self.newest_run
-        if not run or run[-1] == 1:
+        """When the oldest comment of the newest pages without a gap was written; None where nothing older remains."""
+        runs = self._runs()
+        if not runs or runs[-1][0].before == 0:
             return None
-        return min(comment.created_at for comment in self.by_number[run[-1]])
+        return min(comment.created_at for comment in runs[-1][0].items)
 
     def covers(self, comment_id: int) -> bool:
         """Whether a comment with this id would be on the pages read, if it were still there.
 
-        GitHub lists an issue's comments by ascending id. A newer one than the newest read may be on its way.
+        A newer one than the newest read may be on its way.
         """
-        for number, items in self.by_number.items():
-            after = self.by_number.get(number + 1)
-            before = self.by_number.get(number - 1)
-            if not items:
-                continue
-            low = 0 if number == 1 else before[-1].id if before else items[0].id
-            high = after[0].id if after else items[-1].id
-            if low <= comment_id <= high:
+        for run in self._runs():
+            low = run[0].items[0].id if run[0].before else 0
+            if low <= comment_id <= max(page.items[-1].id for page in run):
                 return True
         return False
+
+    def _runs(self) -> list[list[Page]]:
+        """The pages read that have comments, oldest first, in runs without a gap between them."""
+        runs: list[list[Page]] = []
+        for page in sorted((page for page in self.read if page.items), key=lambda page: page.before):
+            if runs and page.before <= max(one.end for one in runs[-1]):
+                runs[-1].append(page)
+            else:
+                runs.append([page])
+        return runs
 
 
 async def read_pages(
@@ -76,45 +88,56 @@ async def read_pages(
     number: int,
     count: int,
     *,
+    wanted: int = PER_PAGE,
     precedes: Callable[[Comment], bool],
     enough: Callable[[Pages], bool],
 ) -> Pages:
     """The page that the anchor's position in the count points at, and one more where it is needed.
 
-    `count` is the number of comments when the anchor was written; 0 reads nothing. `precedes` says whether a comment
-    stands before the anchor, `enough` whether the window can be filled. A count that was too high (comments were
-    deleted) or too low (it was stale) is corrected from the first answer's `last`.
+    `count` is the number of comments when the anchor was written; 0 reads nothing. `wanted` is how many comments up to
+    the anchor will probably do, `precedes` says whether a comment stands before it, `enough` whether the window can be
+    filled. A count that was too high (comments were deleted) or too low (it was stale) is corrected from the first
+    answer's `last`. The second page holds as much as it can.
     """
     pages = Pages()
     if count <= 0:
         return pages
-    size = page_size(count)
-    first = -(-count // size)
+    size, first = page_of(count, count if wanted == PER_PAGE else count + _SLACK, wanted)
     page = await _read(reader, number, first, size, pages)
+    end = first * size
     if page.last < first:
-        second = page.last
+        low, high = (page.last - 1) * size + 1, page.last * size
     elif page.last > first and page.items and all(map(precedes, page.items)):
         # the anchor is further on: on the next page if the count was nearly right
-        second = first + 1 if first * size - count < _SLACK else page.last
+        low, high = (end + 1, end + size) if end - count < _SLACK else ((page.last - 1) * size + 1, page.last * size)
     elif first > 1 and not enough(pages):
-        second = first - 1
+        low = high = end - size
     else:
         return pages
-    if second >= 1:
+    if high >= 1:
+        size, second = page_of(low, high, PER_PAGE)
         await _read(reader, number, second, size, pages)
     return pages
 
 
-def page_size(count: int) -> int:
-    """The page size at which the page of comment number `count` holds the most comments up to it.
+def page_of(low: int, high: int, wanted: int) -> tuple[int, int]:
+    """Size and number of the smallest page that holds comments `low` to `high` and, up to `low`, as many as wanted.
 
-    With pages of 100, comment 10,001 stands alone on its page, and the window would need a second one.
+    Comments are counted from 1. Where no page holds so many it is the one that holds the most: with pages of 100,
+    comment 10,001 stands alone on its page. Of two that hold as many it is the larger then.
     """
-    return max(range(LEAST_PER_PAGE, PER_PAGE + 1), key=lambda size: ((count - 1) % size, size))
+
+    def held(size: int) -> int:
+        return (low - 1) % size + 1 if (low - 1) // size == (high - 1) // size else 0
+
+    sizes = range(min(wanted, LEAST_PER_PAGE), PER_PAGE + 1)
+    size = next((size for size in sizes if held(size) >= wanted), None) or max(
+        sizes, key=lambda size: (held(size), size)
+    )
+    return size, -(-high // size)
 
 
 async def _read(reader: ThreadReader, number: int, page_number: int, size: int, pages: Pages) -> CommentPage:
     page = await reader.comments(number, page=page_number, per_page=size)
-    pages.by_number[page_number] = sorted(page.items, key=lambda comment: comment.id)
-    pages.last = page.last
+    pages.add(page_number, size, page.items)
     return page

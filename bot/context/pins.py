@@ -6,7 +6,7 @@ Two sorts: GitHub's own (one an issue, read, never displaced) and ours (any numb
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bot.context.found import Found
@@ -79,7 +79,7 @@ def known_pins(found: Found, issue: Issue, pins: Sequence[PinnedComment]) -> tup
         current=current,
         deleted=gone - {ref(comment) for comment in now},
     )
-    return tuple(_pin(pin, found) for pin in merged), notes
+    return tuple(_pin(pin, found, read) for pin in merged), notes
 
 
 def _native(comment: Comment, pins: Iterable[PinnedComment]) -> PinnedComment:
@@ -87,14 +87,14 @@ def _native(comment: Comment, pins: Iterable[PinnedComment]) -> PinnedComment:
     return replace(known, comment=comment) if known else PinnedComment(comment, "", comment.updated_at, native=True)
 
 
-def _pin(pin: PinnedComment, found: Found) -> Pin:
+def _pin(pin: PinnedComment, found: Found, read: Container[Ref]) -> Pin:
     clean = sanitise(pin.comment.body)
     notes = [f"pinned by {pin.pinned_by}" if pin.pinned_by else "pinned on GitHub"]
     if pin.edited:
         notes.append(f"edited {pin.comment.updated_at:%Y-%m-%d %H:%M} UTC")
     message = replace(
         Message.of(pin.comment),
-        purpose=found.ours(pin.comment)[0],
+        purpose=found.ours(pin.comment, read)[0],
         text=clean.text,
         removed=clean.removed,
         note="; ".join(notes),

@@ -72,7 +72,7 @@ class Collected:
     @property
     def reads(self) -> int:
         """The calls it took."""
-        return sum(len(pages.by_number) for pages in self._all) + self.single
+        return sum(len(pages.read) for pages in self._all) + self.single
 
     @property
     def _all(self) -> tuple[Pages, Pages, Pages]:
@@ -102,8 +102,7 @@ async def read_tail(pages: Pages, read: Callable[[int], Awaitable[CommentPage]],
 
     async def take(page: int) -> int:
         found = await read(page)
-        pages.by_number[page] = sorted(found.items, key=lambda comment: comment.id)
-        pages.last = found.last
+        pages.add(page, PER_PAGE, found.items)
         return found.last
 
     last = await take(1)

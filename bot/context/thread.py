@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 
 from bot.context.found import Found, IsOurs
 from bot.context.messages import in_window, is_newer, messages
-from bot.context.pages import Pages, ThreadReader, read_pages
+from bot.context.pages import LEAST_PER_PAGE, PER_PAGE, Pages, ThreadReader, read_pages
 from bot.context.pins import known_pins
 from bot.context.places import Places
 from bot.context.reviews import Collected, ReviewReader, read_reviews
 from bot.context.sanitise import sanitise
-from bot.context.snapshot import Anchor, Kind, PinnedComment, StoredVersion, ThreadSnapshot, ref
-from bot.context.versions import EDITED_KNOWN, Older, Versions
+from bot.context.snapshot import Anchor, Kind, Message, PinnedComment, Ref, StoredVersion, ThreadSnapshot, ref
+from bot.context.versions import EDITED_KNOWN, ISSUE_BODY, Older, Versions
 from bot.model.thread import Issue, ReviewPlace
+
+#: a small page holds so many times what the window looks at
+_FEW = 3
 
 
 async def read_thread(
@@ -57,15 +60,19 @@ async def read_thread(
         frozenset(ref(pin.comment) for pin in pins),
     )
     if window:
+        # where the store knows that little of what was said last takes no place, a small page will do
+        few = since is not None and _known_before(anchor, since, versions, found.pinned) >= found.reach
+        wanted = min(LEAST_PER_PAGE, _FEW * found.reach) if few else PER_PAGE
 
-        def enough(kind: Kind) -> bool:
-            """Whether the window is full without what is older than what was read of a kind."""
+        def enough(kind: Kind, count: int = window) -> bool:
+            """Whether there are so many without what is older than what was read of a kind."""
             oldest = found.read.of(kind).oldest
-            return len({m.unit for m in in_window(found, places) if is_newer(m, kind, oldest)}) >= window
+            newer = (message for message in in_window(found, places) if is_newer(message, kind, oldest))
+            return _reaches(newer, count)
 
         def enough_comments(pages: Pages) -> bool:
             found.read.conversation = pages
-            return enough("comment")
+            return enough("comment", found.reach if few else window)
 
         if reviews is not None and issue.is_pull_request:
             await read_reviews(reviews, number, found.read, root_id=anchor.root_id, enough=enough)
@@ -76,7 +83,7 @@ async def read_thread(
         if anchor.comment_id is not None and anchor.kind == "comment":
             count = max(count, 1)
         found.read.conversation = await read_pages(
-            reader, number, count, precedes=places.precede, enough=enough_comments
+            reader, number, count, wanted=wanted, precedes=places.precede, enough=enough_comments
         )
     if older is not None:
         await _look_back(found, places, since, older)
@@ -98,6 +105,33 @@ async def read_thread(
     )
 
 
+def _known_before(anchor: Anchor, since: datetime, versions: Sequence[StoredVersion], pinned: Set[Ref]) -> int:
+    """How many comments since then can take a place in a window, as far as the store knows without reading them."""
+    return len(
+        {
+            version.ref
+            for version in versions
+            if since <= version.created_at < anchor.at
+            and version.comment_id != ISSUE_BODY
+            and version.deleted_at is None
+            and not version.minimized
+            and version.purpose in (None, "result")
+            and (version.purpose is not None or not version.author.is_bot)
+            and version.ref not in pinned
+        }
+    )
+
+
+def _reaches(messages: Iterable[Message], count: int) -> bool:
+    """Whether there are so many units; no more of them are looked at than that takes."""
+    units: set[str] = set()
+    for message in messages:
+        units.add(message.unit)
+        if len(units) >= count:
+            return True
+    return False
+
+
 async def _look_back(found: Found, places: Places, since: datetime | None, older: Older) -> None:
     """Have the store's texts of every comment that was looked at; and of all comments where the window is not full."""
     if since is None:
@@ -112,7 +146,7 @@ async def _look_back(found: Found, places: Places, since: datetime | None, older
 
 def _is_complete(read: Collected, window: int, issue: Issue) -> bool:
     """Whether nothing that was said before the anchor is missing."""
-    conversation = bool(read.conversation.by_number) or not (window and issue.comment_count)
+    conversation = bool(read.conversation.read) or not (window and issue.comment_count)
     return conversation and read.complete
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -30,15 +30,10 @@ class Versions:
             self._of[version.ref].append(version)
         for group in self._of.values():
             group.sort(key=lambda version: (version.updated_at, version.seen_at))
-
-    @property
-    def refs(self) -> set[Ref]:
-        """The comments that were ever seen, the issue's body not counted."""
-        return {found for found in self._of if found != _ISSUE_BODY}
-
-    @property
-    def deleted(self) -> set[Ref]:
-        return {found for found in self.refs if any(v.deleted_at for v in self._of[found])}
+        #: the comments that were ever seen, the issue's body not counted
+        self.refs: Set[Ref] = self._of.keys() - {_ISSUE_BODY}
+        #: those of them that were deleted since
+        self.deleted: Set[Ref] = {found for found in self.refs if any(v.deleted_at for v in self._of[found])}
 
     def newest(self, which: Ref) -> StoredVersion:
         """What was seen last. Raises KeyError where nothing was."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -92,8 +92,7 @@ def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Sele
     maintainers' words out of it by writing many comments.
     """
     chosen = _Choice(policy, roles, snapshot.anchor.root_id)
-    pins = tuple(shown for pin in snapshot.pins if (shown := chosen.pin(pin, snapshot.anchor.ref)))
-    for message in reversed(snapshot.messages):
+    for message in chosen.all_of(snapshot):
         chosen.comment(message)
     notes = [*snapshot.notes, *reversed(chosen.notes)]
     if len(chosen.units) < policy.count and not snapshot.complete:
@@ -103,11 +102,11 @@ def select(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles) -> Sele
     body = role.at_least(policy.least) or policy.asked_by.at_least(Role.WRITE)
     if not body:
         notes.append(f"issue body by {issue.author.login}: below trust")
-    records = sorted(chosen.records.values(), key=lambda record: order(record[0]))
+    fates = sorted(chosen.fates.values(), key=lambda fate: order(fate[0]))
     return Selection(
         comments=tuple(reversed(chosen.shown)),
-        pins=pins,
-        records=tuple(record for _, record in records),
+        pins=tuple(chosen.pins),
+        records=tuple(_record(message, fate, roles) for message, fate in fates),
         body=body,
         body_role=_role_word(issue.author, roles),
         body_trust=_trust(role),
@@ -127,8 +126,11 @@ def authors_needed(snapshot: ThreadSnapshot, policy: WindowPolicy, roles: Roles 
     known = dict(roles or {})
     hopeful = {message.author.id: Role.ADMIN for message in snapshot.messages}
     hopeful |= {pin.message.author.id: Role.ADMIN for pin in snapshot.pins}
-    selection = select(snapshot, policy, hopeful | known)
-    shown = [entry.message for entry in (*selection.comments, *selection.pins, *selection.thread)]
+    chosen = _Choice(policy, hopeful | known, snapshot.anchor.root_id)
+    for message in chosen.all_of(snapshot):
+        if not message.out:  # whoever's words can never be shown need not be known
+            chosen.comment(message)
+    shown = [entry.message for entry in (*chosen.shown, *chosen.pins, *chosen.thread)]
     # the author of a pin that was left out is known already
     accounts = {message.author for message in shown if message.purpose is None} | {snapshot.issue.author}
     return {account for account in accounts if account.id and account.id not in known}
@@ -141,25 +143,33 @@ class _Choice:
     #: the comment that begins the review thread which the request is about
     root: int | None = None
     shown: list[Shown] = field(default_factory=list)
+    pins: list[Shown] = field(default_factory=list)
     thread: list[Shown] = field(default_factory=list)
     units: set[str] = field(default_factory=set)
-    records: dict[Ref, tuple[Message, CommentRecord]] = field(default_factory=dict)
+    fates: dict[Ref, tuple[Message, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def pin(self, pin: Pin, request: Ref | None) -> Shown | None:
+    def all_of(self, snapshot: ThreadSnapshot) -> Iterator[Message]:
+        """The comments to decide about, the newest first; the pins are decided before."""
+        for pin in snapshot.pins:
+            self._pin(pin, snapshot.anchor.ref)
+        return reversed(snapshot.messages)
+
+    def _pin(self, pin: Pin, request: Ref | None) -> None:
         message = pin.message
         if message.ref == request:
             # it has a block of its own
-            return None
+            return
         if not pin.vouched and not self._trusted(message):
-            self._record(message, "below trust")
-            return None
-        self._record(message, "pinned")
-        return self._entry(message, pin)
+            self.fates[message.ref] = message, "below trust"
+            return
+        self.fates[message.ref] = message, "pinned"
+        self.pins.append(self._entry(message, pin))
 
     def comment(self, message: Message) -> None:
         """Decide about one more, older than those before."""
-        if message.ref in self.records:
+        which = message.ref
+        if which in self.fates:
             return
         fate = message.out or self._fate(message)
         if fate == "included":
@@ -169,7 +179,7 @@ class _Choice:
             self.thread.append(self._entry(message, None))
         elif fate == "deleted" and len(self.units) < self.policy.count:
             self.notes.append(f"comment {message.id} by {message.author.login} was deleted since")
-        self._record(message, fate)
+        self.fates[which] = message, fate
 
     def _fate(self, message: Message) -> str:
         if message.purpose is not None and self.policy.bots == "none":
@@ -195,22 +205,22 @@ class _Choice:
             return Shown(message, "bot", "untrusted", pin)
         return Shown(message, _role_word(message.author, self.roles), _trust(self._role(message)), pin)
 
-    def _record(self, message: Message, fate: str) -> None:
-        record = CommentRecord(
-            id=message.id,
-            author=message.author.login,
-            role="bot" if message.purpose is not None else _role_word(message.author, self.roles),
-            created_at=message.created_at.isoformat(),
-            updated_at=message.updated_at.isoformat(),
-            bytes=message.bytes,
-            fate=fate,
-            removed=message.removed,
-            url=message.url,
-            note=message.note,
-            kind=message.kind,
-            place=message.place.where if message.place is not None else "",
-        )
-        self.records[message.ref] = (message, record)
+
+def _record(message: Message, fate: str, roles: Roles) -> CommentRecord:
+    return CommentRecord(
+        id=message.id,
+        author=message.author.login,
+        role="bot" if message.purpose is not None else _role_word(message.author, roles),
+        created_at=message.created_at.isoformat(),
+        updated_at=message.updated_at.isoformat(),
+        bytes=message.bytes,
+        fate=fate,
+        removed=message.removed,
+        url=message.url,
+        note=message.note,
+        kind=message.kind,
+        place=message.place.where if message.place is not None else "",
+    )
 
 
 def _role_word(account: Account, roles: Roles) -> str:

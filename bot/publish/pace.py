@@ -34,13 +34,16 @@ class Pace:
 
         `creates` is the id of the row that makes content, None for a write that makes none.
         """
-        meter = self._filled(session, installation, now)
-        wait = max(_left(meter.blocked_until, now), self._token(meter))
+        meter = meters.meter(session, installation, tokens=self._burst, now=now)
+        tokens = self._tokens(meter, now)
+        # a thousandth of a token is rounding, not haste
+        short = 0.0 if tokens >= 0.999 else (1 - tokens) / self._rate
+        wait = max(_left(meter.blocked_until, now), short)
         if creates is not None:
             wait = max(wait, self._window(session, installation, now))
         if wait > 0:
             return wait
-        meter.tokens -= 1
+        meter.tokens, meter.filled_at = tokens - 1, now
         session.add(meter)
         if creates is not None:
             longest = timedelta(seconds=self._windows[-1][0])
@@ -92,17 +95,16 @@ class Pace:
 
     def _filled(self, session: Session, installation: int, now: datetime) -> Meter:
         meter = meters.meter(session, installation, tokens=self._burst, now=now)
+        meter.tokens, meter.filled_at = self._tokens(meter, now), now
+        return meter
+
+    def _tokens(self, meter: Meter, now: datetime) -> float:
+        """How many there are by now."""
         # a clock that went back takes nothing. It gives one: what is refused is not kept, so that the meter would stand
         # in the future, and nothing be sent, for as long as the clock needs to get there
         passed = (now - meter.filled_at).total_seconds()
         passed = 1 / self._rate if passed < -_SKEW else max(0.0, passed)
-        meter.tokens = min(self._burst, meter.tokens + passed * self._rate)
-        meter.filled_at = now
-        return meter
-
-    def _token(self, meter: Meter) -> float:
-        # a thousandth of a token is rounding, not haste
-        return 0.0 if meter.tokens >= 0.999 else (1 - meter.tokens) / self._rate
+        return min(self._burst, meter.tokens + passed * self._rate)
 
     def _window(self, session: Session, installation: int, now: datetime) -> float:
         waits = [0.0]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 from bot import log
 from bot.errors import Transient
@@ -161,31 +162,43 @@ class Sender:
         now = self._clock.now()
         async with self._finding:
             busy = set(self._looking)  # a look that ends while we read makes what we read old
-            for saying in await self._unsure(now):
+            unsure, pending = await self._store.read(lambda session: self._due(session, now))
+            for saying in unsure:
                 row_id = saying.row.id
                 if row_id not in busy:
                     self._looking.add(row_id)
                     await self._places.acquire()
                     await self._begin(start, self._placed(self._sending.look(row_id), row_id), row_id)
                     started += 1
-        while True:
-            await self._places.acquire()
+        while pending:
+            places = await self._free()
+            claimed: list[Saying] = []
             try:
-                claimed = await self._duty.write(self._claim)
-            except BaseException:
-                self._places.release()
-                raise
-            if claimed is None:
-                self._places.release()
-                return started
-            await self._begin(start, self._placed(self._sending.send(claimed)), claimed.row.id)
-            started += 1
+                claimed = await self._duty.write(partial(self._claim, most=places))
+            finally:
+                for _ in range(places - len(claimed)):
+                    self._places.release()
+            alone = bool(claimed) and claimed[-1].row.id in self._suspects
+            for saying in claimed:
+                await self._begin(start, self._placed(self._sending.send(saying)), saying.row.id)
+            started += len(claimed)
+            # whoever got fewer than there was room for has all of them, or the last one went alone
+            pending = len(claimed) == places or alone
+        return started
 
-    async def _unsure(self, now: datetime) -> list[Saying]:
-        """What has to be looked for now; nothing while GitHub does not answer."""
-        if self._away() > 0:
-            return []
-        return await self._store.read(lambda session: doubt.due_unsure(session, now))
+    def _due(self, session: Session, now: datetime) -> tuple[list[Saying], bool]:
+        """What has to be looked for now (nothing while GitHub does not answer), and whether something may be sent."""
+        unsure = [] if self._away() > 0 else doubt.due_unsure(session, now)
+        return unsure, outbox.any_due(session, now)
+
+    async def _free(self) -> int:
+        """Take every place that is free, one at least."""
+        await self._places.acquire()
+        places = 1
+        while not self._places.locked():
+            await self._places.acquire()
+            places += 1
+        return places
 
     async def _begin(
         self, start: Callable[[Coroutine[None, None, None]], object], work: Coroutine[None, None, None], row_id: str
@@ -213,30 +226,39 @@ class Sender:
             self._looking.discard(looked_for)
             self._places.release()
 
-    def _claim(self, session: Session) -> Saying | None:
-        """The next row that the pace lets go. Of what it does not, the rows stay as they are, however many."""
+    def _claim(self, session: Session, most: int) -> list[Saying]:
+        """The next rows that the pace lets go, `most` at most; one over which a process may have ended is the last.
+
+        Of what the pace does not let go, the rows stay as they are, however many.
+        """
         now = self._clock.now()
         gone_back, self._paced_at = now < self._paced_at, now
         self._paced = {key: until for key, until in self._paced.items() if until > now and not gone_back}
+        claimed: list[Saying] = []
+        while len(claimed) < most and (saying := self._next(session, now)) is not None:
+            claimed.append(saying)
+            if saying.row.id in self._suspects:
+                break
+        return claimed
+
+    def _next(self, session: Session, now: datetime) -> Saying | None:
         while True:
             silent = [installation for installation, new in self._paced if not new]
             no_content = [installation for installation, new in self._paced if new]
-            point = session.begin_nested()
-            saying = outbox.claim(
-                session, self._owner, now, silent=silent, no_content=no_content, away=self._away() > 0
-            )
-            if saying is None or saying.row.action in ELSEWHERE:
-                point.commit()
-                return saying
+            saying = outbox.following(session, now, silent=silent, no_content=no_content, away=self._away() > 0)
+            if saying is None:
+                return None
             row, thread = saying.row, saying.thread
+            if row.action in ELSEWHERE:
+                outbox.take(session, row, self._owner, now)
+                return saying
             if thread.gone and row.action != "pull_request":
+                outbox.take(session, row, self._owner, now)
                 outbox.drop(session, row.id, thread.gone)
-                point.commit()
                 continue
             creates = row.action in CONTENT and row.posted_id is None
             wait = self._pace.take(session, thread.installation_id, creates=row.id if creates else None, now=now)
             if wait <= 0:
-                point.commit()
+                outbox.take(session, row, self._owner, now)
                 return saying
-            point.rollback()
             self._paced[thread.installation_id, creates] = now + timedelta(seconds=wait)

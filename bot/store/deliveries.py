@@ -8,14 +8,16 @@ from functools import cache
 from itertools import islice
 from typing import Literal
 
-from sqlalchemy import ColumnElement, String, cast, func, update
+from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
+from bot.store.columns import UtcDateTime
 from bot.store.database import ring
+from bot.store.due import LONGEST
 from bot.store.due import due as due_at
 from bot.store.insert import inserting
 from bot.store.tables import Delivery, Dispatch
@@ -28,6 +30,30 @@ _TOLD_BY = {
     "review": "pull_request_review",
     "review_comment": "pull_request_review_comment",
 }
+
+#: made once: putting a statement together costs more than running it, and these run for every delivery
+_DUE = (
+    select(Delivery.id)
+    .where(
+        Delivery.state == DeliveryState.NEW,
+        due_at(
+            col(Delivery.not_before),
+            bindparam("now", type_=UtcDateTime()),
+            bindparam("longest", type_=UtcDateTime()),
+        ),
+    )
+    .order_by(col(Delivery.id))
+)
+_THESE = select(Delivery).where(col(Delivery.id).in_(bindparam("these", expanding=True))).order_by(col(Delivery.id))
+_NEXT_DUE = select(func.min(Delivery.not_before)).where(
+    Delivery.state == DeliveryState.NEW, col(Delivery.not_before) > bindparam("after")
+)
+_ROWS: Table = Delivery.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_ABOUT = (
+    update(_ROWS)
+    .where(_ROWS.c.id == bindparam("which"))
+    .values(comment_id=bindparam("comment"), number=bindparam("thread"))
+)
 
 
 @cache
@@ -70,17 +96,10 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
 
 def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:
     """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
-    due = session.exec(
-        select(Delivery.id)
-        .where(
-            Delivery.state == DeliveryState.NEW,
-            due_at(col(Delivery.not_before), now),
-        )
-        .order_by(col(Delivery.id))
-    )
+    due = session.exec(_DUE, params={"now": now, "longest": now + LONGEST})
     # left out here and not in the query: there may be more of them than a statement takes variables
     chosen = list(islice((delivery_id for delivery_id in due if delivery_id not in busy), limit))
-    return list(session.exec(select(Delivery).where(col(Delivery.id).in_(chosen)).order_by(col(Delivery.id))))
+    return list(session.exec(_THESE, params={"these": chosen})) if chosen else []
 
 
 def next_due(session: Session, after: datetime) -> datetime | None:
@@ -88,8 +107,7 @@ def next_due(session: Session, after: datetime) -> datetime | None:
 
     One whose time had come by then, and that nobody looks at, waits for something that rings when it is over.
     """
-    waiting = (Delivery.state == DeliveryState.NEW, col(Delivery.not_before) > after)
-    return session.exec(select(func.min(Delivery.not_before)).where(*waiting)).one()
+    return session.exec(_NEXT_DUE, params={"after": after}).one()
 
 
 def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
@@ -110,9 +128,7 @@ def note(session: Session, delivery_id: str, reason: str) -> None:
 
 def about(session: Session, delivery_id: str, comment_id: int | None, number: int) -> None:
     """Note which comment a delivery is about, and which issue or pull request."""
-    session.execute(
-        update(Delivery).where(col(Delivery.id) == delivery_id).values(comment_id=comment_id, number=number)
-    )
+    session.connection().execute(_ABOUT, {"which": delivery_id, "comment": comment_id, "thread": number})
 
 
 def purge(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, and_, col, func, or_, select
 
 from bot.model.state import AttemptState, DispatchState, OutboxState, RunState, follow
@@ -15,6 +15,12 @@ from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
 #: how the reason begins of a run that ended together with all of its thread, which one comment tells
 TOLD = "stopped by "
+#: made once: it is asked at the end of every run
+_OF_DELIVERY = (
+    select(Run)
+    .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+    .where(Dispatch.delivery_id == bindparam("delivery"))
+)
 
 
 def accept(session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None) -> Run:
@@ -138,8 +144,7 @@ def of_review(session: Session, thread_id: str, review_id: int) -> list[Dispatch
 
 def of_delivery(session: Session, delivery_id: str) -> list[Run]:
     """The runs that a delivery has started."""
-    query = select(Run).join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-    return list(session.exec(query.where(Dispatch.delivery_id == delivery_id)))
+    return list(session.exec(_OF_DELIVERY, params={"delivery": delivery_id}))
 
 
 def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:

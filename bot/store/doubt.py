@@ -5,16 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, update
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.state import OutboxState, follow
 from bot.store import posts, processes
+from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import due
-from bot.store.outbox import Saying
+from bot.store.due import LONGEST, due
+from bot.store.outbox import OF_SLOT, Saying
 from bot.store.suspects import INTERRUPTIONS
 from bot.store.tables import Outbox, Thread
+
+#: made once: it is asked whenever something is to be sent
+_DUE = (
+    select(Outbox, Thread)
+    .join(Thread, col(Thread.id) == col(Outbox.thread_id))
+    .where(
+        Outbox.state == OutboxState.UNSURE,
+        due(
+            col(Outbox.not_before),
+            bindparam("now", type_=UtcDateTime()),
+            bindparam("longest", type_=UtcDateTime()),
+        ),
+    )
+    .order_by(col(Outbox.id))
+)
 
 
 def unsure(session: Session, row_id: str, look_at: datetime, reason: str) -> None:
@@ -42,12 +58,7 @@ def begin(session: Session, row_id: str, owner: str) -> Saying | None:
 
 def due_unsure(session: Session, now: datetime) -> list[Saying]:
     """Rows whose time to be looked for has come."""
-    found = session.exec(
-        select(Outbox, Thread)
-        .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-        .where(Outbox.state == OutboxState.UNSURE, due(col(Outbox.not_before), now))
-        .order_by(col(Outbox.id))
-    ).all()
+    found = session.exec(_DUE, params={"now": now, "longest": now + LONGEST}).all()
     return [Saying(row, thread) for row, thread in found]
 
 
@@ -65,7 +76,7 @@ def confirm(
     `gone` is a comment that was taken back since: it fills nothing any more. A review that comes back is looked for at
     once where there is doubt: its outcome holds more than the delivery says.
     """
-    row = session.exec(select(Outbox).where(Outbox.slot == slot)).first()
+    row = session.exec(OF_SLOT, params={"slot": slot}).first()
     if row is None:
         return None
     if row.action != "comment":

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from bot.store import processes
 from bot.store.tables import Duty
+
+#: made once, and asked as plain rows: every write of a duty asks it first
+_OWNER = select(Duty.owner).where(Duty.name == bindparam("name"))
 
 
 def keep(session: Session, owner: str, names: Collection[str]) -> set[str]:
@@ -31,5 +35,4 @@ def keep(session: Session, owner: str, names: Collection[str]) -> set[str]:
 
 def held(session: Session, name: str, owner: str) -> bool:
     """Whether `owner` has the duty: the fence of every transaction that needs it."""
-    row = session.get(Duty, name)
-    return row is not None and row.owner == owner
+    return session.connection().execute(_OWNER, {"name": name}).scalar() == owner

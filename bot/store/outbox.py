@@ -1,4 +1,4 @@
-"""The outbox: what is to be said, claimed one at a time, and what became of it."""
+"""The outbox: what is to be said, whose turn it is, and what became of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store import posts
+from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import LONGEST
+from bot.store.due import LONGEST, due
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -36,6 +38,24 @@ PRIORITY = {
 SAID = frozenset({"comment", "reaction", "check"})
 #: what is kept up to date as long as it matters: where it is gone it is said anew
 LASTING = frozenset({"index", "status", "gate"})
+
+#: made once: putting a statement together costs more than running it, and these run for everything that is said
+OF_SLOT = select(Outbox).where(Outbox.slot == bindparam("slot"))
+_ANY_DUE = (
+    select(Outbox.id)
+    .where(
+        Outbox.state == OutboxState.PENDING,
+        due(
+            col(Outbox.not_before),
+            bindparam("now", type_=UtcDateTime()),
+            bindparam("longest", type_=UtcDateTime()),
+        ),
+    )
+    .limit(1)
+)
+_NEXT_DUE = select(func.min(Outbox.not_before)).where(
+    col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > bindparam("after")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +144,7 @@ def _done_with(row: Outbox) -> bool:
 
 def find(session: Session, slot: Slot) -> Outbox | None:
     """The row of a slot."""
-    return session.exec(select(Outbox).where(Outbox.slot == str(slot))).first()
+    return session.exec(OF_SLOT, params={"slot": str(slot)}).first()
 
 
 def parts(session: Session, slot: Slot) -> list[Outbox]:
@@ -144,7 +164,22 @@ def claim(
     no_content: Collection[int] = (),
     away: bool = False,
 ) -> Saying | None:
-    """Take what is to be sent next and mark it `sending`.
+    """Take what is to be sent next and mark it `sending`; see `following`."""
+    found = following(session, now, silent=silent, no_content=no_content, away=away)
+    if found is not None:
+        take(session, found.row, owner, now)
+    return found
+
+
+def following(
+    session: Session,
+    now: datetime,
+    *,
+    silent: Collection[int] = (),
+    no_content: Collection[int] = (),
+    away: bool = False,
+) -> Saying | None:
+    """What is to be sent next.
 
     Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
     others; so does an earlier run that was cancelled and has not ended yet. What one attempt waits for is done in the
@@ -156,14 +191,21 @@ def claim(
         "now": now, "longest": now + LONGEST, "silent": list(silent), "no_content": list(no_content), "away": away,
     }  # fmt: skip
     row = session.exec(turn(), params=bounds).first()
-    if row is None:
-        return None
+    return None if row is None else Saying(row, session.get_one(Thread, row.thread_id))
+
+
+def take(session: Session, row: Outbox, owner: str, now: datetime) -> None:
+    """`owner` sends it now."""
     row.state = follow(row.state, OutboxState.SENDING)
     row.lease_owner = owner
     row.sent_at = now
     row.tries += 1
     session.add(row)
-    return Saying(row, session.get_one(Thread, row.thread_id))
+
+
+def any_due(session: Session, now: datetime) -> bool:
+    """Whether there may be something to send: whether its turn has come is asked by `following`."""
+    return session.connection().execute(_ANY_DUE, {"now": now, "longest": now + LONGEST}).first() is not None
 
 
 def posted(
@@ -277,8 +319,4 @@ def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | N
 
 def next_due(session: Session, after: datetime) -> datetime | None:
     """When the earliest row is due that waits for a time behind `after`."""
-    return session.exec(
-        select(func.min(Outbox.not_before)).where(
-            col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > after
-        )
-    ).one()
+    return session.exec(_NEXT_DUE, params={"after": after}).one()

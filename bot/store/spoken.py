@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from bot.model.state import OutboxState
 from bot.store import posts
 from bot.store.tables import Outbox, Thread
 from bot.store.threads import Kind
+
+_REACTING = (
+    select(Outbox.id)
+    .where(Outbox.run_id == bindparam("run"), Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN))
+    .limit(1)
+)
+#: made once, for every step that sees a thread asks it
+_POSTED = select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
+    Outbox.thread_id == bindparam("thread"), Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
+)
 
 
 def any_of_run(session: Session, run_id: str) -> bool:
@@ -20,10 +31,7 @@ def any_of_run(session: Session, run_id: str) -> bool:
 
 def reacting(session: Session, run_id: str) -> bool:
     """Whether a run's reaction is still to be put there."""
-    query = select(Outbox.id).where(
-        Outbox.run_id == run_id, Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN)
-    )
-    return session.exec(query.limit(1)).first() is not None
+    return session.exec(_REACTING, params={"run": run_id}).first() is not None
 
 
 def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:
@@ -40,16 +48,8 @@ def standing(session: Session, thread_id: str, comment_id: int, slot: str | None
 
 def by_posted(session: Session, thread_id: str) -> dict[tuple[Kind, int], str]:
     """Purposes of our comments on the thread, by what sort of comment each is and GitHub's number of it."""
-    rows = session.exec(
-        select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
-            Outbox.thread_id == thread_id, Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
-        )
-    ).all()
-    return {
-        ("comment" if target is None else "review_comment", posted): purpose
-        for target, posted, purpose in rows
-        if posted is not None
-    }
+    rows = session.connection().execute(_POSTED, {"thread": thread_id})
+    return {("comment" if target is None else "review_comment", posted): purpose for target, posted, purpose in rows}
 
 
 def run_of(session: Session, comment_id: int) -> str | None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from bot.store.tables import Attempt, Steer
+
+#: made once: it is asked at the end of every run
+_LATE = select(Steer).where(Steer.run_id == bindparam("run"), col(Steer.attempt_id).is_(None)).order_by(col(Steer.id))
 
 
 def unheard(session: Session, attempt_id: str, known: Collection[str]) -> Sequence[Steer]:
@@ -37,5 +41,4 @@ def heard(session: Session, attempt_id: str, ids: Collection[str], now: datetime
 
 def late(session: Session, run_id: str) -> Sequence[Steer]:
     """What nobody has read of what a run was told, oldest first."""
-    where = (Steer.run_id == run_id, col(Steer.attempt_id).is_(None))
-    return session.exec(select(Steer).where(*where).order_by(col(Steer.id))).all()
+    return session.exec(_LATE, params={"run": run_id}).all()

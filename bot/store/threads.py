@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy import Table, delete, null, update
+from sqlalchemy import Table, bindparam, delete, null, union_all, update
+from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
@@ -18,6 +19,33 @@ from bot.store.tables import CommentVersion, Pin, Thread
 Kind = Literal["comment", "review", "review_comment"]
 
 _VERSION: Table = CommentVersion.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+#: made once: putting a statement together costs more than running it, and every step that sees a thread runs these
+_ALL = sa_select(*_VERSION.c).where(_VERSION.c.thread_id == bindparam("thread"))
+#: each half along an index of its own: with an OR, or with the time beside the numbers, the whole thread is walked
+_SINCE = union_all(
+    _ALL.where(_VERSION.c.comment_id.in_(bindparam("also", expanding=True))),
+    _ALL.where(_VERSION.c.created_at >= bindparam("since")),
+)
+_NEWEST = (
+    sa_select(_VERSION.c.created_at)
+    .where(_VERSION.c.thread_id == bindparam("thread"), _VERSION.c.created_at <= bindparam("until"))
+    .distinct()
+    .order_by(_VERSION.c.created_at.desc())
+    .limit(bindparam("most"))
+)
+_NUMBERED = select(Thread).where(Thread.repository_id == bindparam("repository"), Thread.number == bindparam("number"))
+_DELETED = (
+    select(CommentVersion.id)
+    .where(
+        CommentVersion.thread_id == bindparam("thread"),
+        CommentVersion.comment_id == bindparam("comment"),
+        col(CommentVersion.deleted_at).is_not(None),
+    )
+    .limit(1)
+)
+_DELETED_OF_KIND = _DELETED.where(CommentVersion.kind == bindparam("kind"))
+_PINS_OF = select(Pin).where(Pin.thread_id == bindparam("thread"), Pin.comment_id == bindparam("comment"))
+_PINS = select(Pin).where(Pin.thread_id == bindparam("thread")).order_by(col(Pin.comment_id))
 
 
 def ensure(
@@ -40,10 +68,18 @@ def ensure(
             name=repository.name,
             default_branch=repository.default_branch,
         )
-    row.installation_id = installation_id
-    row.owner, row.name, row.owner_id = repository.owner.login, repository.name, repository.owner.id
-    row.default_branch, row.private = repository.default_branch, repository.private
-    row.is_pull_request = issue.is_pull_request
+    now = {
+        "installation_id": installation_id,
+        "owner": repository.owner.login,
+        "name": repository.name,
+        "owner_id": repository.owner.id,
+        "default_branch": repository.default_branch,
+        "private": repository.private,
+        "is_pull_request": issue.is_pull_request,
+    }
+    for name, value in now.items():
+        if getattr(row, name) != value:  # what is set to what it is has to be looked at again when the row is kept
+            setattr(row, name, value)
     if row.gone and at is not None and (row.gone_at is None or at > row.gone_at):
         row.gone, row.gone_at = "", None
     session.add(row)
@@ -52,7 +88,7 @@ def ensure(
 
 
 def find(session: Session, repository_id: int, number: int) -> Thread | None:
-    return session.exec(select(Thread).where(Thread.repository_id == repository_id, Thread.number == number)).first()
+    return session.exec(_NUMBERED, params={"repository": repository_id, "number": number}).first()
 
 
 def remember(session: Session, thread_id: str, comment: Comment, seen: datetime, slot: str | None = None) -> None:
@@ -114,14 +150,10 @@ def wordless() -> dict[str, Any]:
 
 def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | None = None) -> bool:
     """Whether we were told that a comment was deleted; `kind` where it is known what of that number is meant."""
-    gone = select(CommentVersion.id).where(
-        CommentVersion.thread_id == thread_id,
-        CommentVersion.comment_id == comment_id,
-        col(CommentVersion.deleted_at).is_not(None),
-    )
-    if kind is not None:
-        gone = gone.where(CommentVersion.kind == kind)
-    return session.exec(gone.limit(1)).first() is not None
+    values = {"thread": thread_id, "comment": comment_id}
+    if kind is None:
+        return session.exec(_DELETED, params=values).first() is not None
+    return session.exec(_DELETED_OF_KIND, params={**values, "kind": kind}).first() is not None
 
 
 def versions(
@@ -131,17 +163,14 @@ def versions(
 
     With `since` only those of comments written then or later, and of those whose numbers are in `also`.
     """
-    query = select(*_VERSION.c).where(_VERSION.c.thread_id == thread_id)
-    if since is not None:
-        late = query.where(_VERSION.c.created_at >= since)
-        early = query.where(_VERSION.c.comment_id.in_(also), _VERSION.c.created_at < since)
-        # two queries, each along an index: with an OR the whole thread would be walked
-        rows = [*session.connection().execute(early), *session.connection().execute(late)]
+    if since is None:
+        found = session.connection().execute(_ALL, {"thread": thread_id})
     else:
-        rows = list(session.connection().execute(query))
-    rows.sort(key=lambda row: (row.created_at, row.comment_id, row.id))
+        found = session.connection().execute(_SINCE, {"thread": thread_id, "since": since, "also": list(also)})
+    # a late comment may be one of those asked for by number
+    rows = {row.id: row for row in found}.values()
     # plain rows have the same attributes and cost a fraction: a window needs a hundred of them
-    return cast("list[CommentVersion]", rows)
+    return cast("list[CommentVersion]", sorted(rows, key=lambda row: (row.created_at, row.comment_id, row.id)))
 
 
 def newest_since(session: Session, thread_id: str, until: datetime, count: int) -> datetime | None:
@@ -149,14 +178,8 @@ def newest_since(session: Session, thread_id: str, until: datetime, count: int) 
 
     Comments of one second count as one, and every version of a comment too.
     """
-    moments = (
-        select(CommentVersion.created_at)
-        .where(CommentVersion.thread_id == thread_id, CommentVersion.created_at <= until)
-        .distinct()
-        .order_by(col(CommentVersion.created_at).desc())
-        .limit(count + 1)
-    )
-    found = list(session.exec(moments))
+    values = {"thread": thread_id, "until": until, "most": count + 1}
+    found = list(session.connection().execute(_NEWEST, values).scalars())
     return found[count - 1] if len(found) > count else None
 
 
@@ -176,12 +199,12 @@ def newest(session: Session, thread_id: str, comment_id: int, kind: Kind = "comm
 
 def pins(session: Session, thread_id: str) -> list[Pin]:
     """The thread's pins in the order they are numbered for people: by comment, oldest first."""
-    return list(session.exec(select(Pin).where(Pin.thread_id == thread_id).order_by(col(Pin.comment_id))))
+    return list(session.exec(_PINS, params={"thread": thread_id}))
 
 
 def pinned(session: Session, thread_id: str, comment_id: int, kind: Kind = "comment") -> bool:
     """Whether a comment of that kind is pinned, in whichever way."""
-    rows = session.exec(select(Pin).where(Pin.thread_id == thread_id, Pin.comment_id == comment_id))
+    rows = session.exec(_PINS_OF, params={"thread": thread_id, "comment": comment_id})
     return any(row.comment.get("kind", "comment") == kind for row in rows)
 
 

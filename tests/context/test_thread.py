@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
-from bot.context import Anchor, PinnedComment, ThreadSnapshot, WindowPolicy, read_thread, select
-from bot.context.pages import page_size
+from bot.context import Anchor, PinnedComment, StoredVersion, ThreadSnapshot, WindowPolicy, read_thread, select
+from bot.context.pages import Pages, page_of
 from bot.model.role import Role
 from bot.model.thread import GHOST, Comment
 from tests.context.threads import (
@@ -60,12 +61,41 @@ async def test_reads_do_not_grow() -> None:
         assert thread.calls == ["issue", f"page {page}"]
 
 
-def test_page_size() -> None:
-    """The page of the newest comment holds at least half a page of those before it, or all of them."""
-    for count in range(1, 20_001):
-        size = page_size(count)
-        assert 50 <= size <= 100
-        assert (count - 1) % size >= min(count - 1, 49)
+def test_a_page_is_as_small_as_the_window_lets_it() -> None:
+    """It holds the newest comment and as many before it as are wanted, or all of them."""
+    for wanted in (6, 30, 50):
+        for count in range(1, 20_001, 3):
+            size, page = page_of(count, count + 10, wanted)
+            start = (page - 1) * size
+            assert start < count <= start + size - 10
+            assert wanted <= size <= 100
+            assert count - start >= min(count, wanted, 40)
+
+
+def test_a_page_that_looks_back_holds_what_it_can() -> None:
+    """At least half a page of those before, or all; where the last one is not known, whichever it may be."""
+    for low in range(1, 20_001, 7):
+        size, page = page_of(low, low, 100)
+        start = (page - 1) * size
+        assert start < low <= start + size <= start + 100
+        assert low - start >= min(low, 50)
+        size, page = page_of(low, low + 29, 100)
+        start = (page - 1) * size
+        assert start < low
+        assert low + 29 <= start + size <= start + 100
+
+
+def test_pages_of_two_sizes_are_one_run() -> None:
+    """Whatever of the second one stands on the first too: what is missing between them was deleted."""
+    pages = Pages()
+    pages.add(4, 30, [comment(n) for n in range(91, 121) if n != 100])
+    assert (pages.oldest, pages.complete, pages.covers(100), pages.covers(90)) == (moment(91), False, True, False)
+    pages.add(2, 50, [comment(n) for n in range(51, 101) if n not in (90, 100)])
+    assert (pages.oldest, pages.covers(90), pages.covers(50), pages.covers(121)) == (moment(51), True, False, False)
+    apart = Pages()
+    for number in (1, 4):
+        apart.add(number, 30, [comment(n) for n in range(number * 30 - 29, number * 30 + 1)])
+    assert (apart.oldest, apart.complete, apart.covers(45), apart.covers(2)) == (moment(91), False, False, True)
 
 
 async def test_no_comments() -> None:
@@ -187,6 +217,82 @@ async def test_stored_versions_fill_in() -> None:
     assert [shown.message.id for shown in selection.comments] == [40, 41]
     assert "the window holds 2 of 5: older comments were not read" in selection.notes
     assert len(thread.calls) == 3
+
+
+def _remembered(thread: Thread, newest: int) -> dict[str, Any]:
+    """What a bot that was told of everything gives for a look at the newest."""
+    last = thread.items[-newest:]
+    versions = [stored(each, purpose=ours(each), minimized=each.minimized) for each in last]
+    return {"versions": versions, "since": last[0].created_at, "older": _nothing}
+
+
+async def _nothing(since: datetime | None) -> list[StoredVersion]:
+    return []
+
+
+@pytest.mark.parametrize("length", [102, 250, 2000, 10_001])
+async def test_a_page_is_small_where_the_store_knows_that_it_will_do(length: int) -> None:
+    """Whatever the length; the window is the same."""
+    thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
+    snapshot = await read(thread, thread.items[-1], **_remembered(thread, 31))
+    assert seen(snapshot) == list(range(length - 5, length))
+    assert thread.sizes[0] < 75
+    assert len(thread.sizes) == 1
+    assert len(snapshot.messages) < 60
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"author": CI},
+        {"author": BOT, "body": "status: r1"},
+        {"minimized": True},
+    ],
+)
+async def test_a_page_is_large_where_the_store_knows_of_noise(noise: dict[str, object]) -> None:
+    """What takes no place in a window is no reason for a small page."""
+    thread = Thread([*(comment(n) for n in range(1, 900)), *(comment(n, **noise) for n in range(900, 960))])  # type: ignore[arg-type]  # a builder for tests
+    thread.items.append(mention(960))
+    thread.head = issue(960)
+    snapshot = await read(thread, thread.items[-1], **_remembered(thread, 31))
+    assert seen(snapshot) == [895, 896, 897, 898, 899]
+    assert thread.sizes == [96]
+
+
+async def test_a_small_page_that_will_not_do_is_followed_by_a_large_one() -> None:
+    """The store did not know what was minimised since: where people are left out the window reaches further back."""
+    minimised = [comment(n, minimized=True) for n in range(930, 992)]
+    thread = Thread([*(comment(n) for n in range(1, 930)), *minimised, *(comment(n) for n in range(992, 1000))])
+    thread.items.append(mention(1000))
+    thread.head = issue(1000)
+    known = _remembered(Thread([*(comment(n) for n in range(1, 1000)), mention(1000)]), 31)
+    snapshot = await read(thread, thread.items[-1], **known)
+    assert seen(snapshot) == [995, 996, 997, 998, 999]
+    assert fates(snapshot)[928] == "beyond window"
+    assert len(thread.sizes) == 2
+    assert thread.sizes[1] > thread.sizes[0]
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_no_comment_stands_between_two_pages(known: bool) -> None:
+    """Wherever they are cut."""
+    for length in range(400, 440):
+        noise = [comment(n, minimized=True) for n in range(length - 100, length)]
+        thread = Thread([*(comment(n) for n in range(1, length - 100)), *noise, mention(length)])
+        told = Thread([*(comment(n) for n in range(1, length)), mention(length)])
+        snapshot = await read(thread, thread.items[-1], **(_remembered(told, 31) if known else {}))
+        numbers = [message.id for message in snapshot.messages]
+        assert numbers == list(range(numbers[0], length + 1))
+        assert len(thread.sizes) == 2
+
+
+async def test_a_small_page_reaches_over_a_count_that_is_a_little_stale() -> None:
+    """Comments that were written meanwhile stand on it too; a count that is further off means the last page."""
+    for late, pages in ((9, 1), (40, 2)):
+        thread = Thread([*(comment(n) for n in range(1, 500)), mention(500)])
+        snapshot = await read(thread, thread.items[-1], known_count=500 - late, **_remembered(thread, 31))
+        assert seen(snapshot) == [495, 496, 497, 498, 499]
+        assert len(thread.sizes) == pages
 
 
 async def test_parts_of_one_result_count_once() -> None:

@@ -75,6 +75,8 @@ class Thread:
         self.items = sorted(comments, key=lambda item: item.id)
         self.head = head or issue(len(self.items))
         self.calls: list[str] = []
+        #: how many comments each page could hold
+        self.sizes: list[int] = []
 
     async def issue(self, number: int) -> Issue:
         self.calls.append("issue")
@@ -82,6 +84,7 @@ class Thread:
 
     async def comments(self, number: int, *, page: int, per_page: int = 100) -> CommentPage:
         self.calls.append(f"page {page}")
+        self.sizes.append(per_page)
         start = (page - 1) * per_page
         return CommentPage(tuple(self.items[start : start + per_page]), max(1, -(-len(self.items) // per_page)))
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -131,16 +132,14 @@ async def test_what_was_claimed_long_ago_is_asked_about_before_it_is_sent(world:
     """A process that slept between the claim and the call: the row is another's by now, and the call is not made."""
     row_id, post = await world.say("run/1"), Post()
     sender = post.sender(world)
-    claimed = await world.store.write(sender._claim)
-    assert claimed is not None
+    (claimed,) = await world.store.write(partial(sender._claim, most=8))
     world.clock.advance(STALE + 1)
     await taken_over(world, row_id)
     await sender._sending.send(claimed)
     assert post.calls == 0
     # one that is still ours is sent, however long it took
     other = await world.say("run/2", thread=2)
-    claimed = await world.store.write(sender._claim)
-    assert claimed is not None
+    (claimed,) = await world.store.write(partial(sender._claim, most=8))
     world.clock.advance(STALE + 1)
     post.let_go.set()
     await sender._sending.send(claimed)
@@ -152,8 +151,7 @@ async def test_what_a_sleeper_learns_does_not_touch_a_row_of_another(world: Worl
     """It neither frees the row nor drops it; only that it was posted is true whoever says so."""
     row_id, post = await world.say("run/1"), Post()
     sender = post.sender(world)
-    claimed = await world.store.write(sender._claim)
-    assert claimed is not None
+    (claimed,) = await world.store.write(partial(sender._claim, most=8))
     sent = asyncio.create_task(sender._sending.send(claimed))
     await asyncio.wait_for(post.met.wait(), 10)
     await taken_over(world, row_id)

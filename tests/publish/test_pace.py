@@ -10,7 +10,7 @@ from sqlmodel import SQLModel, create_engine, func, select
 
 from bot.publish.pace import Pace
 from bot.store import Session
-from bot.store.tables import Creation
+from bot.store.tables import Creation, Meter
 
 NOW = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 
@@ -46,6 +46,17 @@ def test_a_burst_then_one_a_second(session: Session) -> None:
     assert take(session, pace, 1) == 0.0
     assert take(session, pace, 1) > 0
     assert [take(session, pace, 1_000) for _ in range(11)][9:] == [0.0, 1.0]
+
+
+def test_what_is_refused_leaves_no_trace(session: Session) -> None:
+    """By whoever asks again and again, the meter is not moved."""
+    pace = Pace(burst=1)
+    assert take(session, pace) == 0.0
+    session.commit()
+    assert take(session, pace, 0.5) == 0.5
+    assert not session.dirty
+    meter = session.exec(select(Meter)).one()
+    assert (meter.tokens, meter.filled_at) == (0.0, NOW)
 
 
 def test_another_process_shares_the_bucket(session: Session) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -608,6 +609,35 @@ async def test_a_clock_that_is_set_back_holds_nothing_up(world: World) -> None:
     assert len(world.server.comments) == 2
 
 
+async def test_what_is_due_together_is_claimed_together(world: World) -> None:
+    """As many as there is room for, in one commit; where nothing is due there is none."""
+    sender = world.sender(at_once=2)
+    before = world.store.works
+    await sender.sweep()
+    assert world.store.works == before
+    for number in (1, 2, 3):
+        await world.say(f"run/{number}", thread=number)
+    claimed = await world.store.write(partial(sender._claim, most=2))
+    assert [one.row.slot.partition("|")[0] for one in claimed] == ["run/1", "run/2"]
+    assert [one.row.state for one in claimed] == [OutboxState.SENDING] * 2
+    await sender.sweep()
+    assert len(world.server.comments) == 1
+
+
+async def test_nothing_is_claimed_behind_a_suspect(world: World) -> None:
+    """It goes alone, when those before it are done."""
+    sender = world.sender(at_once=3)
+    ids = [await world.say(f"run/{number}", thread=number) for number in (1, 2, 3)]
+    sender._suspects.add(ids[1])
+    claimed = await world.store.write(partial(sender._claim, most=3))
+    assert [one.row.id for one in claimed] == ids[:2]
+    for one in claimed:
+        await world.store.write(partial(outbox.postpone, row_id=one.row.id, until=None, reason=""))
+    await sender.sweep()
+    assert len(world.server.comments) == 3
+    assert not sender._suspects
+
+
 async def test_a_database_that_refuses_ends_no_sending(world: World) -> None:
     """At the start and later, however often: it goes on once the database lets it, with every place it had."""
     row_id = await world.say("run/1")
@@ -617,12 +647,12 @@ async def test_a_database_that_refuses_ends_no_sending(world: World) -> None:
     bell = world.store.bell("posted")
     while await world.state(row_id) is not OutboxState.POSTED:
         await bell.wait(bell.count, 0.05)
+    await world.say("run/2", not_before=world.clock.now() + timedelta(seconds=60))
     async with locked(world.store):
-        refused = len(world.clock.slept)
+        refused, seen = len(world.clock.slept), bell.count
+        world.clock.advance(61)
         world.store.bell("outbox").ring()
         await until(lambda: len(world.clock.slept) >= refused + 3)
-    seen = bell.count
-    await world.say("run/2")
     await bell.wait(seen, 10)
     assert len(world.server.comments) == 2
     loop.cancel()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
+
+import pytest
+from sqlmodel import Session
 
 from bot.model.thread import Comment
 from bot.store import Store, threads
@@ -57,3 +62,45 @@ async def test_a_renamed_repository_keeps_its_threads(store: Store) -> None:
     renamed = replace(rows.REPOSITORY, name="gadgets")
     after = await store.write(lambda s: threads.ensure(s, renamed, rows.issue(), 78))
     assert (after.id, after.name, after.installation_id) == (before.id, "gadgets", 78)
+
+
+def _told(session: Session, thread_id: str) -> None:
+    """Of five hundred comments, a minute apart."""
+    for number in range(1, 501):
+        when = NOW + timedelta(minutes=number)
+        comment = replace(COMMENT, id=number, body=f"{number}", created_at=when, updated_at=when)
+        threads.remember(session, thread_id, comment, when)
+
+
+async def test_texts_by_time_and_by_number_are_each_given_once(store: Store) -> None:
+    """What was written long ago is found by its number; what was written just now is not given twice."""
+    where = await store.write(rows.thread)
+    await store.write(lambda session: _told(session, where.id))
+    since = NOW + timedelta(minutes=499)
+    found = await store.read(lambda session: threads.versions(session, where.id, since, {2, 500}))
+    assert [row.comment_id for row in found] == [2, 499, 500]
+    assert await store.read(lambda session: threads.versions(session, where.id, since)) == found[1:]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_no_thread_is_walked_for_an_old_text(store: Store) -> None:
+    """Of the database's own steps, which only SQLite counts, a walk takes some a thousand times so many."""
+    where = await store.write(rows.thread)
+    await store.write(lambda session: _told(session, where.id))
+
+    def steps(session: Session) -> int:
+        taken: list[None] = []
+        connection = cast("sqlite3.Connection", session.connection().connection.dbapi_connection)
+
+        def step() -> int:
+            taken.append(None)
+            return 0
+
+        connection.set_progress_handler(step, 1)
+        try:
+            threads.versions(session, where.id, NOW + timedelta(minutes=499), {2, 500})
+        finally:
+            connection.set_progress_handler(None, 0)
+        return len(taken)
+
+    assert await store.read(steps) < 500
