@@ -141,6 +141,14 @@ def test_a_check_that_is_set_aside(case: Case) -> None:
     assert case.judged().faults == []
 
 
+def test_a_check_that_is_set_aside_and_whose_request_is_deleted(case: Case) -> None:
+    """The reason went with the request."""
+    case.execute("UPDATE run SET purged_at = ended_at WHERE id IN (SELECT run_id FROM outbox WHERE action = 'check')")
+    case.execute("UPDATE outbox SET state = 'dropped', reason = '' WHERE action = 'check'")
+    check_open(case)
+    assert not any("check" in fault for fault in case.judged().faults)
+
+
 def test_a_run_that_was_called_off_before_its_first_step(case: Case) -> None:
     """It was claimed: it may have a check already, or have none."""
     of_the_pull = "SELECT run.id FROM run JOIN thread ON thread.id = run.thread_id WHERE thread.is_pull_request"
