@@ -198,10 +198,10 @@ class Intake:
         """
         owed, subject = None, _subject(delivery)
         try:
-            owed = await self._owed.of(delivery)
+            owed = await self._owed.of(delivery, waits=waits)
         except Postponed as later:
             since, until, why = delivery.trying_since or self._p.clock.now(), later.until, later.reason
-            if waits:  # asking for a role ends by itself: once patience with GitHub ends, it is a no
+            if waits:  # this ends by itself: once patience with GitHub ends, it is a no
                 await self._p.store.write(
                     lambda session: deliveries.postpone(session, delivery.id, until, since, why[:500])
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 from bot import log
 from bot.dispatch import events, review_loop, schedules, triggers
@@ -11,8 +12,9 @@ from bot.dispatch.looking import Looking
 from bot.dispatch.memory import is_purged
 from bot.dispatch.occasion import Occasion, Postponed
 from bot.dispatch.parts import Parts
-from bot.errors import BotError
+from bot.errors import BotError, Transient
 from bot.model.event import Event
+from bot.model.patience import patient
 from bot.model.slot import Slot
 from bot.publish import note_body
 from bot.store import Session, threads
@@ -30,6 +32,10 @@ SET_ASIDE = (
 )
 
 
+#: seconds until GitHub is asked again for what decides whether somebody is owed a word
+_SOONEST = 2.0
+
+
 class Owed:
     """Tells whoever asked, where it is known that they may. Of anybody else nothing is said."""
 
@@ -37,10 +43,11 @@ class Owed:
         self._p = parts
         self._looking = Looking(parts)
 
-    async def of(self, delivery: Delivery) -> Occasion | None:
+    async def of(self, delivery: Delivery, *, waits: bool = False) -> Occasion | None:
         """The event of a failed delivery in which somebody asks who may; None where nobody is owed a word.
 
-        Raises `Postponed` where GitHub does not tell now who may.
+        Raises `Postponed` where GitHub does not tell now who may; with `waits` also where it does not tell what the
+        repository configures, until patience with it ends.
         """
         try:
             occasion = await self._occasion(delivery)
@@ -50,7 +57,9 @@ class Owed:
                 wanted = await self._wanted(occasion)
             except Postponed:
                 raise
-            except BotError:
+            except BotError as error:
+                if waits and isinstance(error, Transient):
+                    self._hold(delivery, error)
                 # what does not answer may be the configuration: the least that every repository asks for holds then
                 occasion = self._plain(occasion)
                 wanted = await self._wanted(occasion)
@@ -82,6 +91,13 @@ class Owed:
             return None
         client = self._p.github.repository(event.installation_id, event.repository)
         return Occasion(self._p, delivery, event, identity, client)
+
+    def _hold(self, delivery: Delivery, error: Transient) -> None:
+        now = self._p.clock.now()
+        since = delivery.trying_since or now
+        if patient(since, now, error):
+            pause = max(_SOONEST, error.retry_after or 0.0, (now - since).total_seconds())
+            raise Postponed(now + timedelta(seconds=pause), str(error), trying=True)
 
     def _plain(self, occasion: Occasion) -> Occasion:
         checked = self._p.memo.defaults()

@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from bot.dispatch.cause import caused
 from bot.dispatch.events import normalise
 from bot.dispatch.owed import SET_ASIDE
 from bot.model.event import Event, ReviewState
+from bot.model.patience import PATIENCE
 from bot.model.state import DeliveryState
 from bot.model.thread import Account
 from tests.dispatch.happenings import (
@@ -23,7 +25,7 @@ from tests.dispatch.happenings import (
     listening,
     pull_event,
 )
-from tests.dispatch.scene import ME, MEG, SAM, Scene
+from tests.dispatch.scene import COMMIT, ME, MEG, REPO, SAM, Scene
 from tests.github.fake import answer
 from tests.rows import ANA
 
@@ -202,6 +204,26 @@ async def test_what_is_set_aside_is_told_to_whoever_may_start_it(
     assert (await scene.became(guid))[0] is DeliveryState.FAILED
     assert [SET_ASIDE in said for said in await scene.said()] == [True] * owed
     assert await commands(scene) == []
+
+
+@pytest.mark.parametrize("outage", [timedelta(minutes=5), timedelta(minutes=20)])
+async def test_what_is_set_aside_is_told_after_an_outage(scene: Scene, outage: timedelta) -> None:
+    """What an event starts stands in the configuration: that is waited for, as long as GitHub is asked for anything."""
+    scene.configure(listening("w: {on: {labeled: [ready]}}"))
+    ends = scene.clock.now() + outage
+
+    def commit(_request: httpx.Request) -> httpx.Response:
+        return answer({}, 503) if scene.clock.now() < ends else httpx.Response(200, text=COMMIT)
+
+    scene.server.on("GET", f"{REPO}/commits/main", commit)
+    guid = await scene.deliver(issue_event("labeled", **LABEL), "issues")
+    await scene.ended_over(guid)
+    await scene.settle()
+    while (row := await scene.delivery(guid)).state is DeliveryState.NEW:
+        assert row.not_before is not None
+        await scene.pass_time(row.not_before)
+    assert (await scene.became(guid))[0] is DeliveryState.FAILED
+    assert [SET_ASIDE in said for said in await scene.said()] == [True] * (outage < PATIENCE)
 
 
 async def test_what_we_do_starts_nothing(scene: Scene) -> None:
