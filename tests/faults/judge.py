@@ -69,8 +69,8 @@ class Judge:
         for row in self._e.outbox:
             if row.state not in (OutboxState.POSTED, OutboxState.DROPPED):
                 self._lost(f"{row.slot} is {row.state} still: {row.reason}")
-            elif row.run_id in purged and not row.reason:  # its texts went with the comment that asked
-                continue
+            elif not row.reason and (row.run_id in purged or (row.run_id is None and not row.body)):
+                continue  # its texts went with the comment that asked, or that it may have quoted
             elif row.reason == set_aside.REASON:
                 self._set_aside(row)
             elif row.state is OutboxState.DROPPED and row.reason not in _OVERTAKEN | _DELETED | _TOLD:

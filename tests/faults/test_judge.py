@@ -149,6 +149,14 @@ def test_a_check_that_is_set_aside_and_whose_request_is_deleted(case: Case) -> N
     assert not any("check" in fault for fault in case.judged().faults)
 
 
+def test_an_answer_that_is_set_aside_and_purged(case: Case) -> None:
+    """Its text and reason go with a comment that it may quote; one that has its text has a reason."""
+    case.execute("UPDATE outbox SET state = 'dropped', reason = '', run_id = NULL WHERE action = 'check'")
+    assert any("was dropped" in fault for fault in case.judged().faults)
+    case.execute("UPDATE outbox SET body = '' WHERE action = 'check'")
+    assert not any("was dropped" in fault for fault in case.judged().faults)
+
+
 def test_a_run_that_was_called_off_before_its_first_step(case: Case) -> None:
     """It was claimed: it may have a check already, or have none."""
     of_the_pull = "SELECT run.id FROM run JOIN thread ON thread.id = run.thread_id WHERE thread.is_pull_request"
