@@ -11,13 +11,13 @@ from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.publish import Speaker
 from bot.store import Session
-from bot.store.runs import RunRows
-from bot.store.tables import Run, Thread, Value
+from bot.store.runs import RunRows, Written
+from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
 
 #: Gives what writes into a new run whatever an earlier one came to before a step; see `engine.takeover.take_over`.
 TakeOver = Callable[
-    [RunRows, Sequence[Value], Configuration, Configuration, str, str | None, int | None],
+    [RunRows, Sequence[Written], Configuration, Configuration, str, str | None, int | None],
     Callable[[Session, Run], None],
 ]
 

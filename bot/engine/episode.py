@@ -8,7 +8,8 @@ from itertools import groupby
 
 from bot.model.ident import compact
 from bot.model.outcome import ToolCall
-from bot.store.tables import Attempt, Value
+from bot.store.runs import Written
+from bot.store.tables import Attempt
 
 SUMMARY = "episode_summary"
 SUMMARIES = "episode_summaries"
@@ -28,7 +29,7 @@ def summary(episode: Sequence[ToolCall]) -> str:
     return "\n".join(lines) or "no tool was called"
 
 
-def episodes(episode: Sequence[ToolCall], attempt: Attempt, values: Iterable[Value]) -> dict[str, str]:
+def episodes(episode: Sequence[ToolCall], attempt: Attempt, values: Iterable[Written]) -> dict[str, str]:
     """What an agent's attempt puts into the run context: its list, and a JSON array of those of all its step's.
 
     `values` is the run context before it; the array holds one text an attempt of the step in its frame, oldest first.

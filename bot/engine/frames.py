@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.model.state import AttemptState
-from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Frame, Value
+from bot.store.runs import RunRows, Written
+from bot.store.tables import Attempt, Frame
 from bot.workflows import Step, Workflow
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import GroupStep, ParallelStep, UsesStep
@@ -132,7 +132,7 @@ class Tree:
         """The frame of an attempt."""
         return self._by_frame[attempt.frame_id]
 
-    def seen(self, level: Level, values: list[Value]) -> list[Value]:
+    def seen(self, level: Level, values: list[Written]) -> list[Written]:
         """The entries of the run context that a frame sees, in the order in which they were written.
 
         What is above stands still while a frame is open, as its row waits for it; so a snapshot needs no copy.

@@ -14,8 +14,8 @@ from bot.model.ident import compact
 from bot.model.outcome import Done, Failed
 from bot.model.state import RunState
 from bot.publish import fence
-from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Value
+from bot.store.runs import RunRows, Written
+from bot.store.tables import Attempt
 from bot.workflows.results import BYTES_MAX
 from bot.workflows.step import GroupStep, ParallelStep, UsesStep
 
@@ -133,7 +133,7 @@ def _space(level: Level) -> set[str]:
     return {level.frame.id, *(one.frame.id for one in level.below() if one.space is level)}
 
 
-def _authors(level: Level, values: list[Value]) -> dict[str, str]:
+def _authors(level: Level, values: list[Written]) -> dict[str, str]:
     """What `writes` of the frame's own steps gave."""
     declared = {key for one in (level, *level.below()) for step in one.steps for key in getattr(step, "writes", ())}
     return {value.key: value.text for value in values if value.key in declared}

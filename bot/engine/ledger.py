@@ -21,8 +21,8 @@ from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Faulted, Wait
 from bot.model.state import AttemptState, follow
 from bot.store import Session, runs, snapshots
-from bot.store.runs import RunRows
-from bot.store.tables import Attempt, Value
+from bot.store.runs import RunRows, Written
+from bot.store.tables import Attempt
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import EndStep, SwitchStep
@@ -143,8 +143,7 @@ class Ledger:
 
     def _write(self, attempt: Attempt, values: Mapping[str, str]) -> None:
         self._rows.values.extend(
-            # the id is given here: its default is looked into anew for every row, which takes longer than all the rest
-            Value(
+            Written(
                 id=new_id(),
                 run_id=attempt.run_id,
                 frame_id=attempt.frame_id,

@@ -17,8 +17,8 @@ from bot.errors import UserError
 from bot.model.ident import new_id
 from bot.model.state import GateState
 from bot.store import Session, runs
-from bot.store.runs import OVER, RunRows, copied
-from bot.store.tables import Attempt, Run, Value
+from bot.store.runs import OVER, RunRows, Written, copied
+from bot.store.tables import Attempt, Run
 from bot.workflows import Configuration, Step, Workflow
 from bot.workflows.step import UsesStep, walk
 
@@ -28,7 +28,7 @@ class Takeover:
     """What a retry takes over: the attempts of the earlier run's root frame before the step, and all that is below."""
 
     rows: RunRows
-    values: Sequence[Value]
+    values: Sequence[Written]
     attempts: tuple[Attempt, ...]
     workflow: Workflow
     find: Find
@@ -43,13 +43,14 @@ class Takeover:
         # every other row refers to a frame or an attempt
         session.add_all(made.attempts)
         session.flush()
-        session.add_all([*made.values, *made.gates, *made.artifacts, *made.exports])
+        session.add_all([*made.gates, *made.artifacts, *made.exports])
         session.flush()
+        runs.keep_values(session, made.values)
 
 
 def take_over(
     rows: RunRows,
-    values: Sequence[Value],
+    values: Sequence[Written],
     before: Configuration,
     now: Configuration,
     step: str,
@@ -201,7 +202,9 @@ def copies(taken: Takeover, run: Run, fresh: RunRows) -> RunRows:
             if one.id in attempts
         ],
         values=[
-            copied(one, run_id=run.id, frame_id=names[one.frame_id], attempt_id=names[one.attempt_id or ""])
+            one._replace(
+                id=new_id(), run_id=run.id, frame_id=names[one.frame_id], attempt_id=names[one.attempt_id or ""]
+            )
             for one in kept
         ],
         gates=[copied(one, run_id=run.id, attempt_id=names[one.attempt_id]) for one in old.gates if own(one)],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.model.outcome import Done, Failed
-from bot.store.tables import Value
+from bot.store.runs import Written
 from bot.workflows import Step
 from bot.workflows.step import AskStep, SwitchStep
 
@@ -27,7 +27,7 @@ class RunContext:
     by_step: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, values: Iterable[Value], goal: str) -> RunContext:
+    def of(cls, values: Iterable[Written], goal: str) -> RunContext:
         """From the newest rows, oldest first. The goal is the workflow's: nothing writes it, so it has no row."""
         context = cls({GOAL: goal} if goal else {})
         for value in values:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Table, bindparam, insert, update
+from sqlalchemy import Select, Table, bindparam, insert, update
 from sqlalchemy import select as sa_select
 from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
@@ -24,6 +24,19 @@ from bot.store.run_turn import has_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 R = TypeVar("R", bound=SQLModel)
+
+
+class Written(NamedTuple):
+    """An entry of the run context: a row of `value`. None ever changes, so it need be no object of a session."""
+
+    id: str
+    run_id: str
+    frame_id: str
+    attempt_id: str | None
+    step: str
+    key: str
+    text: str
+
 
 #: `Frame.cursor` of an element's frames when the element is over
 OVER = "over"
@@ -40,7 +53,7 @@ class RunRows:
     frames: list[Frame]
     attempts: list[Attempt]
     #: of each key the newest value of every step that wrote it in each frame, oldest first
-    values: list[Value] = field(default_factory=list)
+    values: list[Written] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     #: by attempt: what is posted for one that waits for it
     posts: dict[str, list[Outbox]] = field(default_factory=dict)
@@ -135,21 +148,19 @@ _POSTS = (
     .where(Outbox.run_id == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
     .order_by(col(Outbox.id))
 )
-_NEWEST_VALUES = (
-    select(Value)
-    .where(
-        col(Value.id).in_(
-            select(func.max(col(Value.id)))
-            .where(
-                Value.run_id == bindparam("run_id"),
-                col(Value.frame_id).not_in(
-                    select(Frame.id).where(Frame.run_id == bindparam("run_id"), col(Frame.cursor) == OVER)
-                ),
-            )
-            .group_by(col(Value.frame_id), col(Value.key), col(Value.step))
+_VALUES = sa_select(*(_VALUE.c[name] for name in Written._fields)).order_by(_VALUE.c.id)
+_EVERY_VALUE = _VALUES.where(_VALUE.c.run_id == bindparam("run_id"))
+_NEWEST_VALUES = _VALUES.where(
+    _VALUE.c.id.in_(
+        select(func.max(_VALUE.c.id))
+        .where(
+            _VALUE.c.run_id == bindparam("run_id"),
+            _VALUE.c.frame_id.not_in(
+                select(Frame.id).where(Frame.run_id == bindparam("run_id"), col(Frame.cursor) == OVER)
+            ),
         )
+        .group_by(_VALUE.c.frame_id, _VALUE.c.key, _VALUE.c.step)
     )
-    .order_by(col(Value.id))
 )
 
 
@@ -187,24 +198,27 @@ def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
     return found
 
 
-def newest_values(session: Session, run_id: str) -> list[Value]:
+def newest_values(session: Session, run_id: str) -> list[Written]:
     """The run context: of each key the newest value of every step that wrote it in each frame, oldest first.
 
     Nobody looks at what was written for an element that is over: its result is all that is left of it.
     """
-    return list(session.exec(_NEWEST_VALUES, params={"run_id": run_id}))
+    return _values(session, _NEWEST_VALUES, run_id)
 
 
-def keep_values(session: Session, values: Sequence[Value]) -> None:
-    """Add to the run context. Their attempts are in the database; they are no objects of the session."""
-    if values:
-        kept = [{column.key: getattr(value, column.key) for column in _VALUE.c} for value in values]
-        session.connection().execute(_KEEP_VALUES, kept)
-
-
-def every_value(session: Session, run_id: str) -> list[Value]:
+def every_value(session: Session, run_id: str) -> list[Written]:
     """Everything that was ever written to the run context, oldest first."""
-    return list(session.exec(select(Value).where(Value.run_id == run_id).order_by(col(Value.id))))
+    return _values(session, _EVERY_VALUE, run_id)
+
+
+def _values(session: Session, query: Select[Any], run_id: str) -> list[Written]:
+    return [Written(*row) for row in session.connection().execute(query, {"run_id": run_id})]
+
+
+def keep_values(session: Session, values: Sequence[Written]) -> None:
+    """Add to the run context. Their frames and attempts are in the database."""
+    if values:
+        session.connection().execute(_KEEP_VALUES, [value._asdict() for value in values])
 
 
 def get(session: Session, run_id: str) -> Run | None:

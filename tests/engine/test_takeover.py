@@ -21,7 +21,7 @@ from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Usage
 from bot.model.state import ArtifactState, GateState
 from bot.store import Session, Store, open_store, runs
-from bot.store.tables import Gate
+from bot.store.tables import Gate, Value
 from bot.workflows import Configuration, builtin_files, load
 from tests import rows
 from tests.databases import DATABASES
@@ -276,7 +276,7 @@ def _forget_last(session: Session, run_id: str) -> None:
     found = runs.rows(session, run_id)
     for value in runs.every_value(session, run_id):
         if value.attempt_id == found.attempts[-1].id:
-            session.delete(value)
+            session.delete(session.get_one(Value, value.id))
     session.flush()
     session.delete(found.attempts[-1])
     session.flush()
