@@ -56,6 +56,8 @@ class BotProcess:
     around: tuple[str, ...] = ()
     #: what it is for: `serve`, `receiver` or `worker`
     part: str = "serve"
+    #: seconds between two looks at it
+    pause: float = 0.02
 
     @property
     def webhook(self) -> str:
@@ -116,7 +118,7 @@ class BotProcess:
         """Wait for a condition."""
         async with asyncio.timeout(seconds):
             while not holds():
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(self.pause)
 
     async def settled(self) -> None:
         """Until deliveries, runs and outbox have come to rest."""
