@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.store import Store, open_store
+from tests import economy
 from tests.databases import BOTH, DATABASES
 from tests.offline import forbid
 from tests.plain_log import log_plainly
@@ -24,7 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Nothing under test reaches beyond this machine, so no real model or GitHub can be asked."""
     forbid()
     log_plainly()
+    economy.begin()
     DATABASES.kind = config.getoption("--database")
+
+
+def pytest_collection_finish() -> None:
+    """From here on only tests make garbage."""
+    economy.collected()
 
 
 def pytest_unconfigure() -> None:

@@ -42,6 +42,8 @@ class SmallDisk(BotProcess):
     """The disk goes with the process."""
 
     size: str = "4m"
+    #: each look at its rows is a process
+    pause: float = 0.2
 
     def __post_init__(self) -> None:
         self.data.mkdir(parents=True, exist_ok=True)

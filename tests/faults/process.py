@@ -21,9 +21,9 @@ from bot.demo.records import App
 from bot.demo.server import LookAlikeServer
 from bot.demo.world import World
 from bot.publish.marker import strip
+from tests.faults.forks import ROOT, Forked, fork
 from tests.stage import SECRET
 
-ROOT = Path(__file__).resolve().parents[2]
 #: how many deliveries, runs and posts are not at rest
 UNFINISHED = """\
 SELECT (SELECT count(*) FROM delivery WHERE state = 'new')
@@ -47,7 +47,7 @@ class BotProcess:
     app: App
     data: Path
     port: int
-    process: asyncio.subprocess.Process | None = None
+    process: asyncio.subprocess.Process | Forked | None = None
     #: further settings
     more: dict[str, str] = field(default_factory=dict)
     #: what is run: `tests.faults.serve`, or one around it that has faults of its own
@@ -56,6 +56,8 @@ class BotProcess:
     around: tuple[str, ...] = ()
     #: what it is for: `serve`, `receiver` or `worker`
     part: str = "serve"
+    #: seconds between two looks at it
+    pause: float = 0.02
 
     @property
     def webhook(self) -> str:
@@ -81,11 +83,14 @@ class BotProcess:
             "BOT_DEFAULT_MODEL": "demo:helper",
             **self.more,
         }
-        self.process = await asyncio.create_subprocess_exec(
-            *self.around, sys.executable, "-m", self.module, self.part, cwd=ROOT, env=environ,
-            stderr=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-        )  # fmt: skip
+        if self.around:
+            self.process = await asyncio.create_subprocess_exec(
+                *self.around, sys.executable, "-m", self.module, self.part, cwd=ROOT, env=environ,
+                stderr=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+        else:
+            self.process = fork(self.module, self.part, environ=environ)
         async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(60):
             while True:
                 assert self.process.returncode is None, "the bot did not start"
@@ -113,7 +118,7 @@ class BotProcess:
         """Wait for a condition."""
         async with asyncio.timeout(seconds):
             while not holds():
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(self.pause)
 
     async def settled(self) -> None:
         """Until deliveries, runs and outbox have come to rest."""

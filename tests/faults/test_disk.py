@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -41,7 +42,7 @@ class Scene:
     async def ready(self) -> None:
         async with httpx.AsyncClient(trust_env=False) as client:
             while (await client.get(f"http://127.0.0.1:{self.bot.port}/readyz", timeout=20)).status_code != 200:
-                pass
+                await asyncio.sleep(self.bot.pause)
 
     async def goes_on(self) -> None:
         """What was not taken is sent again; then everybody has one result, and nothing was done twice."""
