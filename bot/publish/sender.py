@@ -168,7 +168,8 @@ class Sender:
                 if row_id not in busy:
                     self._looking.add(row_id)
                     await self._places.acquire()
-                    await self._begin(start, self._placed(self._sending.look(row_id), row_id), row_id)
+                    look = self._placed(self._sending.look(row_id), row_id)
+                    await self._begin(start, look, alone=row_id in self._suspects)
                     started += 1
         while pending:
             places = await self._free()
@@ -180,7 +181,10 @@ class Sender:
                     self._places.release()
             alone = bool(claimed) and claimed[-1].row.id in self._suspects
             for saying in claimed:
-                await self._begin(start, self._placed(self._sending.send(saying)), saying.row.id)
+                row_id = saying.row.id
+                await self._begin(start, self._placed(self._sending.send(saying)), alone=row_id in self._suspects)
+                # only now: a look that did not find it is followed by this, which may be what ends processes
+                self._suspects.discard(row_id)
             started += len(claimed)
             # whoever got fewer than there was room for has all of them, or the last one went alone
             pending = len(claimed) == places or alone
@@ -201,10 +205,10 @@ class Sender:
         return places
 
     async def _begin(
-        self, start: Callable[[Coroutine[None, None, None]], object], work: Coroutine[None, None, None], row_id: str
+        self, start: Callable[[Coroutine[None, None, None]], object], work: Coroutine[None, None, None], *, alone: bool
     ) -> None:
         """Start it beside the others; or do it here and alone, where a process may have ended over it."""
-        if row_id not in self._suspects:
+        if not alone:
             start(work)
             return
         others = 0
@@ -217,7 +221,6 @@ class Sender:
             work.close()
             for _ in range(others):
                 self._places.release()
-        self._suspects.discard(row_id)
 
     async def _placed(self, work: Coroutine[None, None, None], looked_for: str = "") -> None:
         try:

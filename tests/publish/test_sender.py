@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -635,6 +636,27 @@ async def test_nothing_is_claimed_behind_a_suspect(world: World) -> None:
         await world.store.write(partial(outbox.postpone, row_id=one.row.id, until=None, reason=""))
     await sender.sweep()
     assert len(world.server.comments) == 3
+    assert not sender._suspects
+
+
+async def test_what_may_have_ended_a_process_is_said_alone(world: World) -> None:
+    """Also after a look did not find it: of several that are sent at once nobody could tell which ended one."""
+    for number in (1, 2):
+        await world.say(f"run/{number}", thread=number)
+        await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+    sender = world.sender(at_once=4)
+    await sender.recover()
+    await world.at(sender, 0, 5, 30)
+    alone: dict[str, bool] = {}
+
+    def note(request: httpx.Request) -> None:
+        if request.method == "POST":
+            alone[json.loads(request.content)["body"].split()[0]] = sender._places.locked()
+
+    world.server.faults += [note] * 20
+    await world.say("run/3", thread=3)
+    await world.at(sender, 90)
+    assert alone == {"run/1": True, "run/2": True, "run/3": False}
     assert not sender._suspects
 
 
