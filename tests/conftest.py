@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -19,6 +20,12 @@ _PATIENT = "SET idle_in_transaction_session_timeout = '60s'"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--database=postgresql`: whatever does not choose its database, stories above all, runs on PostgreSQL."""
     parser.addoption("--database", choices=BOTH, default=BOTH[0], help="what tests run on that do not choose")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` is: tests wait for disks, clocks and processes of their own for half of their time."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:
