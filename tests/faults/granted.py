@@ -68,6 +68,7 @@ class Granted:
         may have been answered before.
         """
         told = {said.slot.scope for said in self._e.said if said.slot is not None and SET_ASIDE in said.comment.body}
+        told |= self._e.unsaid  # three ended over those words too, which is told in their place
         asked = {getattr(wish.subject, "id", 0)}
         for one in self._e.deliveries.values():
             if one.reason.startswith("set aside: ") and (body := json.loads(one.body or b"{}")):

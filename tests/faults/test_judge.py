@@ -149,6 +149,21 @@ def test_a_check_that_is_set_aside_and_whose_request_is_deleted(case: Case) -> N
     assert not any("check" in fault for fault in case.judged().faults)
 
 
+def test_words_about_a_request_that_was_set_aside(case: Case) -> None:
+    """Three processes ended over the request, and as many over the words that say so: those are told of instead."""
+    last = f"SELECT max(delivery_id) FROM dispatch WHERE {ECHO}"
+    words = f"purpose = 'error', slot = 'dispatch/' || ({last}) || '|/||0|failed|0'"
+    case.execute(f"UPDATE outbox SET state = 'dropped', reason = '{REASON}', {words} WHERE action = 'check'")
+    aside = "UPDATE delivery SET state = 'failed', interruptions = 3, reason = 'set aside: three processes ended'"
+    case.execute(f"{aside} WHERE id = ({last})")
+    case.execute(f"UPDATE dispatch SET comment_id = 1 WHERE delivery_id = ({last})")
+    faults = case.judged().faults
+    assert not any("made 0 dispatches" in fault for fault in faults)
+    assert any("failed|0 was set aside and nobody was told" in fault for fault in faults)
+    case.execute("DELETE FROM outbox WHERE slot LIKE 'dispatch/%|failed|0'")
+    assert any("made 0 dispatches" in fault for fault in case.judged().faults)
+
+
 def test_an_answer_that_is_set_aside_and_purged(case: Case) -> None:
     """Its text and reason go with a comment that it may quote; one that has its text has a reason."""
     case.execute("UPDATE outbox SET state = 'dropped', reason = '', run_id = NULL WHERE action = 'check'")
