@@ -8,6 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import create_engine
 from sqlmodel import Session
 
+from bot.dispatch import schedules
 from bot.model.event import HANDLED
 from bot.model.slot import Slot
 from bot.model.state import AttemptState, DeliveryState, OutboxState, RunState
@@ -96,7 +97,10 @@ class Judge:
             again = told.event == "check_suite" and content_key(told.payload()) in contents
             if guid not in kept and not again and (told.action or "") in HANDLED.get(told.event, ()):
                 self._lost(f"the delivery {guid} ({told.event} {told.action}) was acknowledged and is not there")
+        newest = max(self._e.deliveries, default="")
         for one in self._e.deliveries.values():
+            if one.id == newest and one.event == schedules.EVENT and one.state is DeliveryState.NEW:
+                continue  # it came due while the last bot was stopped
             # nobody can be told anything of whom GitHub does not say what he may; what is set aside because processes
             # end over it is no loss by itself: what somebody asked for there is looked at with the wishes
             excused = "/collaborators/sam/" in one.reason or one.reason.startswith("set aside: ")

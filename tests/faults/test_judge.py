@@ -164,6 +164,14 @@ def test_words_about_a_request_that_was_set_aside(case: Case) -> None:
     assert any("made 0 dispatches" in fault for fault in case.judged().faults)
 
 
+def test_what_comes_due_while_the_last_bot_stops(case: Case) -> None:
+    """A time of a schedule, the last of all that came: nobody could look at it any more."""
+    case.execute("UPDATE delivery SET event = 'schedule', state = 'new' WHERE id = (SELECT max(id) FROM delivery)")
+    assert not any("is new" in fault for fault in case.judged().faults)
+    case.execute("UPDATE delivery SET event = 'schedule', state = 'new' WHERE id = (SELECT min(id) FROM delivery)")
+    assert any("is new" in fault for fault in case.judged().faults)
+
+
 def test_an_answer_that_is_set_aside_and_purged(case: Case) -> None:
     """Its text and reason go with a comment that it may quote; one that has its text has a reason."""
     case.execute("UPDATE outbox SET state = 'dropped', reason = '', run_id = NULL WHERE action = 'check'")
