@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.context.found import Found
 from bot.context.places import Places
 from bot.context.sanitise import sanitise
-from bot.context.snapshot import Kind, Message, order, ref
+from bot.context.snapshot import Message, order, ref
 from bot.model.thread import Comment
 
 #: comments of the review thread which the request is about that are shown, beside the one that began it
@@ -87,9 +87,12 @@ def _newest_first(found: Found, places: Places) -> Iterator[tuple[Comment, Messa
         yield comment, message
 
 
-def is_newer(message: Message, kind: Kind, oldest: datetime | None) -> bool:
-    """Whether no unread comment of a kind, all of which are older than `oldest`, can stand behind a message."""
-    return oldest is None or message.kind == kind or message.created_at >= oldest
+def is_newer(message: Message, oldest: datetime | None) -> bool:
+    """Whether no unread comment, all of which are older than `oldest`, can stand behind a message.
+
+    One that only the store knows, or a page with a gap behind it, may be older than what nobody has read.
+    """
+    return oldest is None or message.created_at >= oldest
 
 
 def _examined(

@@ -67,7 +67,7 @@ async def read_thread(
         def enough(kind: Kind, count: int = window) -> bool:
             """Whether there are so many without what is older than what was read of a kind."""
             oldest = found.read.of(kind).oldest
-            newer = (message for message in in_window(found, places) if is_newer(message, kind, oldest))
+            newer = (message for message in in_window(found, places) if is_newer(message, oldest))
             return _reaches(newer, count)
 
         def enough_comments(pages: Pages) -> bool:

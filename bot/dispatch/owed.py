@@ -46,11 +46,16 @@ class Owed:
     async def of(self, delivery: Delivery, *, waits: bool = False) -> Occasion | None:
         """The event of a failed delivery in which somebody asks who may; None where nobody is owed a word.
 
-        Raises `Postponed` where GitHub does not tell now who may; with `waits` also where it does not tell what the
-        repository configures, until patience with it ends.
+        Raises `Postponed` where GitHub does not tell now who may; with `waits` also where it does not tell who we are
+        or what the repository configures, until patience with it ends.
         """
         try:
-            occasion = await self._occasion(delivery)
+            try:
+                occasion = await self._occasion(delivery)
+            except Transient as error:
+                if waits:
+                    self._hold(delivery, error)
+                raise
             if occasion is None:
                 return None
             try:

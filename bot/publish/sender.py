@@ -144,7 +144,9 @@ class Sender:
     async def wakes(self, after: datetime) -> datetime | None:
         """When there is something to do that had to wait at `after`, None where nothing waits for a time."""
         due = await self._store.read(lambda session: outbox.next_due(session, after))
-        times = [*self._paced.values(), *([due] if due is not None else [])]
+        # one whose time was over by then held nothing up: whoever claims forgets it, and nobody did
+        times = [until for until in self._paced.values() if until > after]
+        times += [due] if due is not None else []
         if (seconds := self._away()) > 0:
             times.append(self._clock.now() + timedelta(seconds=seconds))
         return min(times, default=None)

@@ -76,6 +76,17 @@ async def test_calls_do_not_grow(count: int) -> None:
     assert snapshot.complete == (count <= 101)
 
 
+async def test_what_was_said_first_does_not_stand_for_what_was_said_last() -> None:
+    """The last page holds less than a window, and the first one is far older than the one between them."""
+    remarks, reviews = ([made(number) for number in range(1, 203)] for made in (remark, lambda n: review(n, "Well.")))
+    for pull, kind in (
+        (Pull([comment(300, "@bot look", MEG)], remarks=remarks), "review_comment"),
+        (Pull([comment(300, "@bot look", MEG)], reviews=reviews), "review"),
+    ):
+        snapshot = await read_pull(pull, pull.items[-1])
+        assert names(chosen(snapshot)) == [f"{kind} {number}" for number in range(198, 203)]
+
+
 async def test_reads_at_most_seven_more_than_of_an_issue() -> None:
     """Whatever has to be looked for: three pages of reviews, three of review comments, and what began the thread."""
     bots = [remark(number, "nit", CI, root=250) for number in range(301, 801)]

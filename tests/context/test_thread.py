@@ -286,6 +286,27 @@ async def test_no_comment_stands_between_two_pages(known: bool) -> None:
         assert len(thread.sizes) == 2
 
 
+async def test_what_the_store_was_never_told_of_is_looked_for() -> None:
+    """Deliveries were missed: what it knows from before does not fill the window in place of what is unread."""
+    noise = [comment(n, author=CI) for n in range(340, 400)]
+    thread = Thread([*(comment(n) for n in range(1, 340)), *noise, mention(400)])
+    known = _remembered(Thread(thread.items[:40]), 31)
+    snapshot = await read(thread, thread.items[-1], **known)
+    assert seen(snapshot) == [335, 336, 337, 338, 339]
+    assert len(thread.sizes) == 2
+
+
+async def test_a_thread_that_went_on_since_a_request_without_a_count() -> None:
+    """The page at its end does not reach the request: what was hidden of what stands before it is not shown."""
+    thread = Thread([*(comment(n, minimized=155 <= n < 160) for n in range(1, 160)), mention(160)])
+    thread.items += [comment(n) for n in range(161, 200)]
+    thread.head = issue(199)
+    known = _remembered(Thread([*(comment(n) for n in range(1, 160)), mention(160)]), 31)
+    snapshot = await read(thread, thread.items[159], known_count=0, **known)
+    assert seen(snapshot) == [150, 151, 152, 153, 154]
+    assert len(thread.sizes) == 2
+
+
 async def test_a_small_page_reaches_over_a_count_that_is_a_little_stale() -> None:
     """Comments that were written meanwhile stand on it too; a count that is further off means the last page."""
     for late, pages in ((9, 1), (40, 2)):

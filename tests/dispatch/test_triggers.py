@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -25,7 +26,7 @@ from tests.dispatch.happenings import (
     listening,
     pull_event,
 )
-from tests.dispatch.scene import COMMIT, ME, MEG, REPO, SAM, Scene
+from tests.dispatch.scene import COMMIT, ME, MEG, REPO, SAM, Scene, open_scene
 from tests.github.fake import answer
 from tests.rows import ANA
 
@@ -224,6 +225,23 @@ async def test_what_is_set_aside_is_told_after_an_outage(scene: Scene, outage: t
         await scene.pass_time(row.not_before)
     assert (await scene.became(guid))[0] is DeliveryState.FAILED
     assert [SET_ASIDE in said for said in await scene.said()] == [True] * (outage < PATIENCE)
+
+
+async def test_what_is_set_aside_is_told_once_we_know_who_we_are(tmp_path: Path) -> None:
+    """The settings leave it to GitHub, which does not answer a process that has just begun."""
+    async with open_scene(tmp_path, slug="", owners=()) as scene:
+        app = {"id": 42, "slug": "bot", "owner": {"id": 10, "login": "acme", "type": "Organization"}}
+        scene.server.on("GET", "/app", answer({}, 502, retry_after="30"), answer(app))
+        scene.configure(listening("w: {on: {labeled: [ready]}}"))
+        guid = await scene.deliver(issue_event("labeled", **LABEL), "issues")
+        await scene.ended_over(guid)
+        await scene.settle()
+        row = await scene.delivery(guid)
+        assert (row.state, len(await scene.said())) == (DeliveryState.NEW, 0)
+        assert row.not_before is not None
+        await scene.pass_time(row.not_before)
+        assert (await scene.became(guid))[0] is DeliveryState.FAILED
+        assert [SET_ASIDE in said for said in await scene.said()] == [True]
 
 
 async def test_what_we_do_starts_nothing(scene: Scene) -> None:

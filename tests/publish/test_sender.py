@@ -610,6 +610,22 @@ async def test_a_clock_that_is_set_back_holds_nothing_up(world: World) -> None:
     assert len(world.server.comments) == 2
 
 
+async def test_nobody_is_woken_for_a_pace_that_holds_nothing_up_any_more(world: World) -> None:
+    """What had to wait was put off, or went with its repository: when its second is over there is nothing to do."""
+    sender = world.sender(pace=Pace(burst=1, rate=1))
+    for number in range(2):
+        await world.say(f"run/{number}", purpose="status")
+    await sender.sweep()
+    assert await sender.wakes(world.clock.now()) == START + timedelta(seconds=1)
+    later = START + timedelta(seconds=15)
+    await world.say("run/1", "another", purpose="status", not_before=later)
+    await world.at(sender, 2)
+    assert await sender.wakes(world.clock.now()) == later
+    DATABASES.change(world.path.parent, "delete from outbox where state = 'pending'")
+    await sender.sweep()
+    assert await sender.wakes(world.clock.now()) is None
+
+
 async def test_what_is_due_together_is_claimed_together(world: World) -> None:
     """As many as there is room for, in one commit; where nothing is due there is none."""
     sender = world.sender(at_once=2)
