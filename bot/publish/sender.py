@@ -228,8 +228,11 @@ class Sender:
         try:
             await work
         finally:
-            self._looking.discard(looked_for)
             self._places.release()
+            if looked_for:
+                self._looking.discard(looked_for)
+                # our webhook may have asked for another look meanwhile, which nobody began beside this one
+                self._store.bell("outbox").ring()
 
     def _claim(self, session: Session, most: int) -> list[Saying]:
         """The next rows that the pace lets go, `most` at most; one over which a process may have ended is the last.

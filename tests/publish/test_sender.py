@@ -655,6 +655,29 @@ async def test_nothing_is_claimed_behind_a_suspect(world: World) -> None:
     assert not sender._suspects
 
 
+async def test_a_look_that_is_asked_for_during_a_look(world: World) -> None:
+    """The one under way counts no more, and nothing else would wake whoever sends."""
+    world.server.faults.append(world.server.lost)
+    row_id = await world.say("run/1")
+    sender = world.sender()
+    await world.at(sender, 0)
+    world.clock.advance(6)
+
+    def asked(_request: httpx.Request) -> None:
+        change = f"update outbox set lease_owner = null, not_before = created_at where id = '{row_id}'"
+        DATABASES.change(world.path.parent, change)
+
+    world.server.list_faults.append(asked)
+    loop, bell = asyncio.create_task(sender.run()), world.store.bell("posted")
+    async with asyncio.timeout(10):
+        while await world.state(row_id) is not OutboxState.POSTED:
+            await bell.wait(bell.count, 0.05)
+    assert not world.server.list_faults
+    loop.cancel()
+    with suppress(asyncio.CancelledError):
+        await loop
+
+
 async def test_what_may_have_ended_a_process_is_said_alone(world: World) -> None:
     """Also after a look did not find it: of several that are sent at once nobody could tell which ended one."""
     for number in (1, 2):
