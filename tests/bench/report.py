@@ -13,9 +13,9 @@ in [benchmarks.json](benchmarks.json).
 """
 
 _QUICK = """\
-**These are the figures of a short run on a machine that other programs kept busy.** They show that everything can be
-measured, not how fast anything is: whether a goal holds has to be seen in a full run, on a machine that does nothing
-else.
+**These are the figures of a short run**: one or two rounds of each, and 200 dispatches where the growth of memory is
+measured. Whether a goal holds that is held or missed by little has to be seen in a full run, on a machine that does
+nothing else.
 """
 
 
