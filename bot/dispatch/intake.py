@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from bot.dispatch.parts import Parts
 from bot.errors import BotError, Forbidden, Lost, NotFound, Transient
 from bot.model.event import Event
 from bot.model.ident import new_id
-from bot.model.patience import patience, patient
+from bot.model.patience import again_at, patience
 from bot.model.state import DeliveryState
 from bot.store import Session, deliveries, suspects
 from bot.store.tables import Delivery
@@ -175,13 +175,12 @@ class Intake:
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
         since = delivery.trying_since or now
-        if not patient(since, now, error):
+        until = again_at(since, now, error)
+        if until is None:
             long = f"{patience(error).seconds // 60} minutes"
             why = f"GitHub's limit held it up for {long}" if error.limited else f"GitHub did not answer for {long}"
             await self._failed(delivery, f"{why}: {error}", LIMITED if error.limited else UNANSWERED)
             return
-        wait = timedelta(seconds=max(2.0, error.retry_after or 0.0, (now - since).total_seconds()))
-        until = min(now + wait, max(since + patience(error), now + timedelta(seconds=2)))
         await self._p.store.write(
             lambda session: deliveries.postpone(session, delivery.id, until, since, str(error)[:500])
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 
 from bot import log
 from bot.dispatch import events, review_loop, schedules, triggers
@@ -14,7 +13,7 @@ from bot.dispatch.occasion import Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Transient
 from bot.model.event import Event
-from bot.model.patience import patient
+from bot.model.patience import again_at
 from bot.model.slot import Slot
 from bot.publish import note_body
 from bot.store import Session, threads
@@ -30,10 +29,6 @@ SET_ASIDE = (
     "Nothing was done about this: the bot's process ended three times while it looked at it, so it is left alone. "
     "Its operator finds it in the log."
 )
-
-
-#: seconds until GitHub is asked again for what decides whether somebody is owed a word
-_SOONEST = 2.0
 
 
 class Owed:
@@ -99,10 +94,9 @@ class Owed:
 
     def _hold(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
-        since = delivery.trying_since or now
-        if patient(since, now, error):
-            pause = max(_SOONEST, error.retry_after or 0.0, (now - since).total_seconds())
-            raise Postponed(now + timedelta(seconds=pause), str(error), trying=True)
+        until = again_at(delivery.trying_since or now, now, error)
+        if until is not None:
+            raise Postponed(until, str(error), trying=True)
 
     def _plain(self, occasion: Occasion) -> Occasion:
         checked = self._p.memo.defaults()

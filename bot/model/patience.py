@@ -10,6 +10,8 @@ from bot.errors import Transient
 PATIENCE = timedelta(minutes=15)
 #: the same for a rate limit: GitHub says when it ends, and its hour must cost nobody a request
 PATIENCE_LIMITED = timedelta(hours=2)
+#: seconds before GitHub is asked again, at least
+_SOONEST = 2.0
 #: seconds; whoever names a longer wait is not silent
 _NAMED_FROM = 60.0
 
@@ -22,6 +24,17 @@ def patience(error: Exception | None = None) -> timedelta:
 def patient(since: datetime | None, now: datetime, error: Exception | None = None) -> bool:
     """Whether GitHub is asked again where it does not answer; `since` is when it first did not."""
     return since is None or now - since < patience(error)
+
+
+def again_at(since: datetime, now: datetime, error: Transient) -> datetime | None:
+    """When to ask GitHub again that did not answer since then; None once patience with it is over.
+
+    The longer it takes the seldomer, and once more when patience ends.
+    """
+    if not patient(since, now, error):
+        return None
+    pause = max(_SOONEST, error.retry_after or 0.0, (now - since).total_seconds())
+    return min(now + timedelta(seconds=pause), max(since + patience(error), now + timedelta(seconds=_SOONEST)))
 
 
 def named(retry_after: float | None) -> timedelta:
