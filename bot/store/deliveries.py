@@ -15,10 +15,9 @@ from sqlmodel import Session, and_, col, or_, select
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
-from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import LONGEST
 from bot.store.due import due as due_at
+from bot.store.due import moment
 from bot.store.insert import inserting
 from bot.store.tables import Delivery, Dispatch
 
@@ -36,11 +35,7 @@ _DUE = (
     select(Delivery.id)
     .where(
         Delivery.state == DeliveryState.NEW,
-        due_at(
-            col(Delivery.not_before),
-            bindparam("now", type_=UtcDateTime()),
-            bindparam("longest", type_=UtcDateTime()),
-        ),
+        due_at(col(Delivery.not_before)),
     )
     .order_by(col(Delivery.id))
 )
@@ -96,7 +91,7 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
 
 def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:
     """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
-    due = session.exec(_DUE, params={"now": now, "longest": now + LONGEST})
+    due = session.exec(_DUE, params=moment(now))
     # left out here and not in the query: there may be more of them than a statement takes variables
     chosen = list(islice((delivery_id for delivery_id in due if delivery_id not in busy), limit))
     return list(session.exec(_THESE, params={"these": chosen})) if chosen else []

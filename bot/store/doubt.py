@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import update
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.state import OutboxState, follow
 from bot.store import posts, processes
-from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import LONGEST, due
+from bot.store.due import due, moment
 from bot.store.outbox import OF_SLOT, Saying
 from bot.store.suspects import INTERRUPTIONS
 from bot.store.tables import Outbox, Thread
@@ -23,11 +22,7 @@ _DUE = (
     .join(Thread, col(Thread.id) == col(Outbox.thread_id))
     .where(
         Outbox.state == OutboxState.UNSURE,
-        due(
-            col(Outbox.not_before),
-            bindparam("now", type_=UtcDateTime()),
-            bindparam("longest", type_=UtcDateTime()),
-        ),
+        due(col(Outbox.not_before)),
     )
     .order_by(col(Outbox.id))
 )
@@ -58,7 +53,7 @@ def begin(session: Session, row_id: str, owner: str) -> Saying | None:
 
 def due_unsure(session: Session, now: datetime) -> list[Saying]:
     """Rows whose time to be looked for has come."""
-    found = session.exec(_DUE, params={"now": now, "longest": now + LONGEST}).all()
+    found = session.exec(_DUE, params=moment(now)).all()
     return [Saying(row, thread) for row, thread in found]
 
 

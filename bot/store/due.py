@@ -5,21 +5,30 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import or_
+
+from bot.store.columns import UtcDateTime
 
 #: nothing that waits for GitHub or for us is put off for longer: what GitHub asks for is taken for a day at most
 LONGEST = timedelta(hours=25)
 
 
-def due(at: Any, now: Any, longest: Any = None) -> ColumnElement[bool]:
-    """Whether the time in the column `at` has come, or there is none.
+_NOW, _FAR = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
+
+
+def due(at: Any) -> ColumnElement[bool]:
+    """Whether the time in the column `at` has come, or there is none; for a statement that is given `moment`.
 
     What is put off until after `LONGEST` was put off by a clock that has been set back since, and would wait for as
-    long as that was: it is due. `longest` is `now + LONGEST` where `now` is a parameter.
+    long as that was: it is due.
     """
-    far = now + LONGEST if isinstance(now, datetime) else longest
-    return or_(at.is_(None), at <= now, at > far)
+    return or_(at.is_(None), at <= _NOW, at > _FAR)
+
+
+def moment(now: datetime) -> dict[str, datetime]:
+    """The parameters of a statement that asks what is due."""
+    return {"now": now, "longest": now + LONGEST}
 
 
 def is_due(at: datetime | None, now: datetime) -> bool:

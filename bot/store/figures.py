@@ -6,19 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, or_, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import DeliveryState, OutboxState
 from bot.store import posts
-from bot.store.columns import UtcDateTime
-from bot.store.due import LONGEST, due
+from bot.store.due import moment
 from bot.store.processes import DEAD_AFTER
-from bot.store.run_turn import has_turn, turn_since
+from bot.store.run_turn import in_turn, turn_since
 from bot.store.tables import Allowance, Delivery, Dispatch, Duty, Outbox, Process, Run
 
 #: runs whose turn it is that are looked at for the oldest: one that goes on is known by when it came back
@@ -124,20 +120,8 @@ def oldest_delivery(session: Session, now: datetime) -> tuple[str, datetime] | N
 
 def oldest_run(session: Session, now: datetime) -> tuple[str, datetime] | None:
     """The run whose turn it has been for the longest time (see `runs.claim`), and since when."""
-    found = session.exec(_next(), params={"now": now, "longest": now + LONGEST}).all()
+    found = session.exec(in_turn(_LOOKED_AT), params=moment(now)).all()
     return min(((run.id, turn_since(session, run)) for run in found), key=lambda one: one[1], default=None)
-
-
-@cache
-def _next() -> SelectOfScalar[Run]:
-    """Runs whose turn it is at `now`. Made once: building it takes longer than asking it."""
-    now, longest = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
-    return (
-        select(Run)
-        .where(has_turn(), due(col(Run.not_before), now, longest))
-        .order_by(col(Run.queued_at), col(Run.id))
-        .limit(_LOOKED_AT)
-    )
 
 
 def _delivery_age(session: Session, now: datetime) -> float:

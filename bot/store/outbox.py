@@ -14,9 +14,8 @@ from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
 from bot.store import posts
-from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import LONGEST, due
+from bot.store.due import due, moment
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -45,11 +44,7 @@ _ANY_DUE = (
     select(Outbox.id)
     .where(
         Outbox.state == OutboxState.PENDING,
-        due(
-            col(Outbox.not_before),
-            bindparam("now", type_=UtcDateTime()),
-            bindparam("longest", type_=UtcDateTime()),
-        ),
+        due(col(Outbox.not_before)),
     )
     .limit(1)
 )
@@ -188,7 +183,7 @@ def following(
     GitHub is `away`.
     """
     bounds = {
-        "now": now, "longest": now + LONGEST, "silent": list(silent), "no_content": list(no_content), "away": away,
+        **moment(now), "silent": list(silent), "no_content": list(no_content), "away": away,
     }  # fmt: skip
     row = session.exec(turn(), params=bounds).first()
     return None if row is None else Saying(row, session.get_one(Thread, row.thread_id))
@@ -205,7 +200,7 @@ def take(session: Session, row: Outbox, owner: str, now: datetime) -> None:
 
 def any_due(session: Session, now: datetime) -> bool:
     """Whether there may be something to send: whether its turn has come is asked by `following`."""
-    return session.connection().execute(_ANY_DUE, {"now": now, "longest": now + LONGEST}).first() is not None
+    return session.connection().execute(_ANY_DUE, moment(now)).first() is not None
 
 
 def posted(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, func, not_, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import GateState, RunState
+from bot.store.due import due
 from bot.store.tables import Attempt, Gate, Outbox, Run
 
 #: earlier runs of the thread that are looked at for the last to end
@@ -36,6 +39,13 @@ def has_turn() -> ColumnElement[bool]:
         or_(col(other.state) == RunState.RUNNING, and_(col(other.state) == RunState.QUEUED, ahead)),
     )
     return and_(col(Run.state) == RunState.QUEUED, not_(exists(select(other.id).where(holds))))
+
+
+@cache
+def in_turn(most: int) -> SelectOfScalar[Run]:
+    """Runs whose turn it is at a `moment`, in the order they were queued. Made once: that takes longer than asking."""
+    ready = select(Run).where(has_turn(), due(col(Run.not_before)))
+    return ready.order_by(col(Run.queued_at), col(Run.id)).limit(most)
 
 
 def turn_since(session: Session, run: Run) -> datetime:

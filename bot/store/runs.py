@@ -6,21 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Select, Table, bindparam, insert, update
 from sqlalchemy import select as sa_select
 from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
-from bot.store.columns import UtcDateTime
 from bot.store.database import ring
-from bot.store.due import LONGEST, due
-from bot.store.run_turn import has_turn
+from bot.store.due import moment
+from bot.store.run_turn import in_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 R = TypeVar("R", bound=SQLModel)
@@ -67,21 +64,13 @@ class RunRows:
         return next(f for f in self.frames if f.parent_id is None)
 
 
-_NOW, _LONGEST = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
-_WAITED = select(Run).where(Run.state == RunState.WAITING, col(Run.not_before) <= _NOW)
-
-
-@cache
-def _next() -> SelectOfScalar[Run]:
-    """Whose turn it is, the one that was queued first. Made once: that takes ten times as long as asking it."""
-    ready = select(Run).where(has_turn(), due(col(Run.not_before), _NOW, _LONGEST))
-    return ready.order_by(col(Run.queued_at), col(Run.id)).limit(1)
+_WAITED = select(Run).where(Run.state == RunState.WAITING, col(Run.not_before) <= bindparam("now"))
 
 
 def claim(session: Session, owner: str, now: datetime) -> str | None:
     """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives."""
     _due(session, now)
-    run = session.exec(_next(), params={"now": now, "longest": now + LONGEST}).first()
+    run = session.exec(in_turn(1), params=moment(now)).first()
     if run is None:
         return None
     run.state = follow(run.state, RunState.RUNNING)

@@ -17,6 +17,7 @@ from sqlmodel import Session, col, func, select
 from bot.model.state import DeliveryState
 from bot.store import deliveries
 from bot.store.due import due as due_at
+from bot.store.due import moment
 from bot.store.tables import Delivery
 
 #: ends of processes over one delivery, or over one post, after which it is set aside
@@ -79,12 +80,5 @@ def unmark(session: Session, name: str) -> None:
 
 def due(session: Session, ids: Sequence[str], now: datetime) -> list[Delivery]:
     """Those of the deliveries that are open, and due."""
-    return list(
-        session.exec(
-            select(Delivery)
-            .where(
-                col(Delivery.id).in_(ids), Delivery.state == DeliveryState.NEW, due_at(col(Delivery.not_before), now)
-            )
-            .order_by(col(Delivery.id))
-        )
-    )
+    which = (col(Delivery.id).in_(ids), Delivery.state == DeliveryState.NEW, due_at(col(Delivery.not_before)))
+    return list(session.exec(select(Delivery).where(*which).order_by(col(Delivery.id)), params=moment(now)))

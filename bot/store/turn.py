@@ -10,7 +10,6 @@ from sqlmodel import and_, col, exists, not_, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from bot.model.state import OutboxState
-from bot.store.columns import UtcDateTime
 from bot.store.due import due
 from bot.store.posts import OPEN
 from bot.store.tables import Outbox, Run, Thread
@@ -66,14 +65,13 @@ def turn() -> SelectOfScalar[Outbox]:
         col(Run.ended_at).is_(None),
         col(Run.sequence) < col(Outbox.sequence),
     )
-    now, longest = (bindparam(name, type_=UtcDateTime()) for name in ("now", "longest"))
     silent, no_content = (bindparam(name, type_=BigInteger(), expanding=True) for name in ("silent", "no_content"))
     away = bindparam("away", type_=Boolean())
     conditions = (
         or_(col(Outbox.action).in_(ELSEWHERE), and_(not_(away), col(Thread.installation_id).not_in(silent))),
         or_(not_(creates()), col(Thread.installation_id).not_in(no_content)),
         Outbox.state == OutboxState.PENDING,
-        due(col(Outbox.not_before), now, longest),
+        due(col(Outbox.not_before)),
         or_(col(Outbox.attempt_id).is_(None), not_(exists(select(before.id).where(asked_before)))),
         or_(
             Outbox.purpose != "action",
