@@ -11,7 +11,8 @@ from bot.errors import UserError
 from bot.github import RepositoryClient
 from bot.publish import Speaker
 from bot.store import Session
-from bot.store.runs import RunRows, Written
+from bot.store.run_context import Written
+from bot.store.runs import RunRows
 from bot.store.tables import Run, Thread
 from bot.workflows import Configuration
 

@@ -16,7 +16,7 @@ from bot.github import RepositoryClient
 from bot.model.event import Event
 from bot.model.role import Role
 from bot.publish import inline_code
-from bot.store import Session, dispatches, purging, runs, threads
+from bot.store import Session, dispatches, purging, run_context, runs, threads
 from bot.store.tables import Dispatch, Run, Snapshot, Thread
 from bot.workflows import Configuration, Workflow
 from bot.workflows.template import as_text
@@ -144,7 +144,7 @@ def _again(
     if step is not None:
         if before is None:
             raise UserError("retry_refused", f"the configuration of {name} cannot be read any more", "leave out `from`")
-        values, actor_id = runs.every_value(session, run.id), acceptance.event.sender.id
+        values, actor_id = run_context.every(session, run.id), acceptance.event.sender.id
         take_over = replies.take_over(rows, values, before, usable, step.lower(), head, actor_id)
     was = before.workflow_for(run.workflow) if before is not None else None
     signed = inputs.sign(workflow, words(first, was))

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from bot.model.ident import compact
 from bot.model.outcome import ToolCall
-from bot.store.runs import Written
+from bot.store.run_context import Written
 from bot.store.tables import Attempt
 
 SUMMARY = "episode_summary"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.model.state import AttemptState
-from bot.store.runs import RunRows, Written
+from bot.store.run_context import Written
+from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Frame
 from bot.workflows import Step, Workflow
 from bot.workflows.base_step import WorkingStep

@@ -14,7 +14,8 @@ from bot.model.ident import compact
 from bot.model.outcome import Done, Failed
 from bot.model.state import RunState
 from bot.publish import fence
-from bot.store.runs import RunRows, Written
+from bot.store.run_context import Written
+from bot.store.runs import RunRows
 from bot.store.tables import Attempt
 from bot.workflows.results import BYTES_MAX
 from bot.workflows.step import GroupStep, ParallelStep, UsesStep

@@ -10,7 +10,7 @@ from bot.engine.route import FAIL
 from bot.engine.terms import Terms
 from bot.model.outcome import Outcome
 from bot.model.state import AttemptState
-from bot.store import Session, runs
+from bot.store import Session, run_context
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Spend
 from bot.workflows.routing import END
@@ -39,7 +39,7 @@ def _forget(session: Session, level: Level) -> None:
     for one in level.lineage():
         if one.is_element and one.attempts[-1].state.ended and one.attempts[-1].route.get("to") in (END, FAIL):
             for frame in (one, *one.below()):
-                frame.frame.cursor = runs.OVER
+                frame.frame.cursor = run_context.OVER
                 session.add(frame.frame)
 
 

@@ -16,8 +16,9 @@ from bot.engine.frames import Find, Level, Tree
 from bot.errors import UserError
 from bot.model.ident import new_id
 from bot.model.state import GateState
-from bot.store import Session, runs
-from bot.store.runs import OVER, RunRows, Written, copied
+from bot.store import Session, run_context, runs
+from bot.store.run_context import OVER, Written
+from bot.store.runs import RunRows, copied
 from bot.store.tables import Attempt, Run
 from bot.workflows import Configuration, Step, Workflow
 from bot.workflows.step import UsesStep, walk
@@ -45,7 +46,7 @@ class Takeover:
         session.flush()
         session.add_all([*made.gates, *made.artifacts, *made.exports])
         session.flush()
-        runs.keep_values(session, made.values)
+        run_context.keep(session, made.values)
 
 
 def take_over(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.model.outcome import Done, Failed
-from bot.store.runs import Written
+from bot.store.run_context import Written
 from bot.workflows import Step
 from bot.workflows.step import AskStep, SwitchStep
 

@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Select, Table, bindparam, insert, update
+from sqlalchemy import bindparam, update
 from sqlalchemy import select as sa_select
 from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
 
 from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
+from bot.store import run_context
 from bot.store.database import ring
 from bot.store.due import moment
+from bot.store.run_context import Written
 from bot.store.run_turn import in_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
 
 R = TypeVar("R", bound=SQLModel)
-
-
-class Written(NamedTuple):
-    """An entry of the run context: a row of `value`. None ever changes, so it need be no object of a session."""
-
-    id: str
-    run_id: str
-    frame_id: str
-    attempt_id: str | None
-    step: str
-    key: str
-    text: str
-
-
-#: `Frame.cursor` of an element's frames when the element is over
-OVER = "over"
 
 
 @dataclass(slots=True)
@@ -125,8 +110,6 @@ _HEAD = (
 )
 #: whole files are read and parsed for who asks for them alone: within a transaction nobody does
 _HEAD_WITHOUT_FILES = _HEAD.options(defer(Snapshot.files))  # type: ignore[arg-type]  # SQLModel types no column
-_VALUE: Table = Value.__table__  # type: ignore[attr-defined]  # SQLModel types no table
-_KEEP_VALUES = insert(_VALUE)
 _FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
 _ATTEMPTS = select(Attempt).where(Attempt.run_id == bindparam("run_id")).order_by(col(Attempt.id))
 _GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
@@ -136,20 +119,6 @@ _POSTS = (
     select(Outbox)
     .where(Outbox.run_id == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
     .order_by(col(Outbox.id))
-)
-_VALUES = sa_select(*(_VALUE.c[name] for name in Written._fields)).order_by(_VALUE.c.id)
-_EVERY_VALUE = _VALUES.where(_VALUE.c.run_id == bindparam("run_id"))
-_NEWEST_VALUES = _VALUES.where(
-    _VALUE.c.id.in_(
-        select(func.max(_VALUE.c.id))
-        .where(
-            _VALUE.c.run_id == bindparam("run_id"),
-            _VALUE.c.frame_id.not_in(
-                select(Frame.id).where(Frame.run_id == bindparam("run_id"), col(Frame.cursor) == OVER)
-            ),
-        )
-        .group_by(_VALUE.c.frame_id, _VALUE.c.key, _VALUE.c.step)
-    )
 )
 
 
@@ -170,7 +139,7 @@ def rows(session: Session, run_id: str, *, files: bool = True) -> RunRows:
         # of most runs there are none of most sorts, and every query costs
         frames=list(session.exec(_FRAMES, params=of)) if inner else [root],
         attempts=list(session.exec(_ATTEMPTS, params=of)),
-        values=newest_values(session, run_id) if values else [],
+        values=run_context.newest(session, run_id) if values else [],
         gates=list(session.exec(_GATES, params=of)) if gates else [],
         posts=posts(session, run_id) if said else {},
         artifacts=list(session.exec(_ARTIFACTS, params=of)) if artifacts else [],
@@ -185,29 +154,6 @@ def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
     for row in session.exec(_POSTS, params={"run_id": run_id}):
         found.setdefault(row.attempt_id or "", []).append(row)
     return found
-
-
-def newest_values(session: Session, run_id: str) -> list[Written]:
-    """The run context: of each key the newest value of every step that wrote it in each frame, oldest first.
-
-    Nobody looks at what was written for an element that is over: its result is all that is left of it.
-    """
-    return _values(session, _NEWEST_VALUES, run_id)
-
-
-def every_value(session: Session, run_id: str) -> list[Written]:
-    """Everything that was ever written to the run context, oldest first."""
-    return _values(session, _EVERY_VALUE, run_id)
-
-
-def _values(session: Session, query: Select[Any], run_id: str) -> list[Written]:
-    return [Written(*row) for row in session.connection().execute(query, {"run_id": run_id})]
-
-
-def keep_values(session: Session, values: Sequence[Written]) -> None:
-    """Add to the run context. Their frames and attempts are in the database."""
-    if values:
-        session.connection().execute(_KEEP_VALUES, [value._asdict() for value in values])
 
 
 def get(session: Session, run_id: str) -> Run | None:

@@ -20,7 +20,7 @@ from bot.errors import UserError
 from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Usage
 from bot.model.state import ArtifactState, GateState
-from bot.store import Session, Store, open_store, runs
+from bot.store import Session, Store, open_store, run_context, runs
 from bot.store.tables import Gate, Value
 from bot.workflows import Configuration, builtin_files, load
 from tests import rows
@@ -44,7 +44,7 @@ async def again(
 
     def work(session: Session) -> str:
         old = runs.rows(session, case.run_id)
-        write = take_over(old, runs.every_value(session, case.run_id), case.configuration, now, step, head)
+        write = take_over(old, run_context.every(session, case.run_id), case.configuration, now, step, head)
         run = rows.run(session, guid=new_id(), workflow="main", comment_id=501)
         run.retry_of = case.run_id
         write(session, run)
@@ -274,7 +274,7 @@ async def test_a_step_that_could_not_begin_any_more_was_reached(store: Store) ->
 
 def _forget_last(session: Session, run_id: str) -> None:
     found = runs.rows(session, run_id)
-    for value in runs.every_value(session, run_id):
+    for value in run_context.every(session, run_id):
         if value.attempt_id == found.attempts[-1].id:
             session.delete(session.get_one(Value, value.id))
     session.flush()
