@@ -150,22 +150,6 @@ def parts(session: Session, slot: Slot) -> list[Outbox]:
     return found
 
 
-def claim(
-    session: Session,
-    owner: str,
-    now: datetime,
-    *,
-    silent: Collection[int] = (),
-    no_content: Collection[int] = (),
-    away: bool = False,
-) -> Saying | None:
-    """Take what is to be sent next and mark it `sending`; see `following`."""
-    found = following(session, now, silent=silent, no_content=no_content, away=away)
-    if found is not None:
-        take(session, found.row, owner, now)
-    return found
-
-
 def following(
     session: Session,
     now: datetime,

@@ -28,7 +28,7 @@ def creates() -> ColumnElement[bool]:
 @cache
 def turn() -> SelectOfScalar[Outbox]:
     """What may be sent next, as a query with the parameters `now`, `longest`, `silent`, `no_content` and `away`; see
-    `outbox.claim`.
+    `outbox.following`.
 
     Made once: building it takes ten times as long as asking it.
     """

@@ -38,6 +38,7 @@ from tests import rows
 from tests.github.fake import FakeClock, FakeGitHub, answer, make_github
 from tests.restarts import until
 from tests.rows import ANA, NOW, REPOSITORY
+from tests.sending import claim_next
 from tests.stage import make_settings, make_world
 
 FIVE = timedelta(minutes=5)
@@ -172,7 +173,7 @@ async def test_what_a_clock_from_next_year_put_off(store: Store, ahead: timedelt
         slot, sure = (Slot("run/1", name) for name in ("one", "two"))
         for each in (slot, sure):
             outbox.ensure(session, each, thread_id=thread.id, action="comment", purpose="command", body="x", now=NOW)
-        outbox.claim(session, "me", NOW)
+        claim_next(session, "me", NOW)
         first = outbox.find(session, slot)
         assert first is not None
         doubt.unsure(session, first.id, NOW + ahead, "no answer")
@@ -185,7 +186,7 @@ async def test_what_a_clock_from_next_year_put_off(store: Store, ahead: timedelt
             bool(deliveries.open_batch(session, NOW)),
             runs.claim(session, "me", NOW) == run.id,
             bool(doubt.due_unsure(session, NOW)),
-            outbox.claim(session, "me", NOW) is not None,
+            claim_next(session, "me", NOW) is not None,
         ]
 
     assert await store.write(work) == [comes] * 4

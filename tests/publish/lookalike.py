@@ -19,6 +19,7 @@ from bot.store import Session, Store, open_store, outbox, threads
 from bot.store.tables import Outbox, Thread
 from tests.databases import DATABASES
 from tests.demo.scene import Scene, key, scene
+from tests.sending import claim_next
 
 MARKER = Marker([b"k" * 32])
 
@@ -103,7 +104,7 @@ class Stage:
 
     async def killed(self, row_id: str, does: Callable[[], object] = lambda: None) -> Sender:
         """A process took the row, perhaps did it, and died; the one that comes after."""
-        claimed = await self.store.write(lambda session: outbox.claim(session, "dead", self.clock.now()))
+        claimed = await self.store.write(lambda session: claim_next(session, "dead", self.clock.now()))
         assert claimed is not None
         assert claimed.row.id == row_id
         does()

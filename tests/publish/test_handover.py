@@ -20,6 +20,7 @@ from bot.publish.sending import STALE
 from bot.store import Session, doubt, open_store, outbox, processes
 from bot.store.fence import FencedStore
 from bot.store.tables import Outbox
+from tests.sending import claim_next
 
 from .world import World
 
@@ -107,7 +108,7 @@ async def test_only_what_the_dead_were_sending_is_unsure(world: World) -> None:
     """A living process may be about to hear the answer."""
     for number, owner in ((1, "living"), (2, "dead")):
         await world.say(f"run/{number}", thread=number)
-        await world.store.write(lambda s, owner=owner: outbox.claim(s, owner, world.clock.now()))  # type: ignore[misc]  # mypy cannot infer the lambda's default
+        await world.store.write(lambda s, owner=owner: claim_next(s, owner, world.clock.now()))  # type: ignore[misc]  # mypy cannot infer the lambda's default
     await world.store.write(lambda s: processes.beat(s, "living", host="h", kind="worker"))
     await Post().sender(world).recover()
 
@@ -123,7 +124,7 @@ async def taken_over(world: World, row_id: str) -> None:
     def work(session: Session) -> None:
         doubt.unsure(session, row_id, world.clock.now(), "the process that sent it ended")
         outbox.postpone(session, row_id, None, "it was not there")
-        assert outbox.claim(session, "another", world.clock.now()) is not None
+        assert claim_next(session, "another", world.clock.now()) is not None
 
     await world.store.write(work)
 

@@ -23,6 +23,7 @@ from bot.store.tables import Outbox
 from tests import rows
 from tests.databases import DATABASES
 from tests.github.fake import FakeClock
+from tests.sending import claim_next
 
 TOKEN = "a-token-of-the-tests"
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -120,7 +121,7 @@ async def test_what_may_have_arrived_is_not_repeated(world: World, fault: Except
 async def test_killed_while_sending(world: World) -> None:
     """The next process does not know whether it arrived, and leaves it."""
     row_id = await world.want()
-    await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+    await world.store.write(lambda session: claim_next(session, "dead", world.clock.now()))
     sender = world.sender()
     await sender.recover()
     for _ in range(3):

@@ -26,6 +26,7 @@ from tests.databases import DATABASES, on_both
 from tests.github.fake import REPOSITORY, START, FakeClock, make_github
 from tests.restarts import until
 from tests.rows import locked
+from tests.sending import claim_next
 
 from .thread_server import PERSON, says, unsent, vanished
 from .world import MARKER, World
@@ -474,7 +475,7 @@ async def test_what_a_dead_process_was_sending(world: World) -> None:
     """It is looked for by the next one; said again only if it is not there."""
     for number, arrived in ((1, True), (2, False)):
         await world.say(f"run/{number}", thread=number)
-        dead = await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+        dead = await world.store.write(lambda session: claim_next(session, "dead", world.clock.now()))
         assert dead is not None
         if arrived:
             slot = Slot("run/1", "result")
@@ -492,7 +493,7 @@ async def test_what_a_dead_process_was_changing(world: World) -> None:
     row_id = await world.say("thread/1", "one pin", purpose="index")
     await world.sender().sweep()
     await world.say("thread/1", "two pins", purpose="index")
-    await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+    await world.store.write(lambda session: claim_next(session, "dead", world.clock.now()))
     sender = world.sender()
     await sender.recover()
     await world.at(sender, 5, 6)
@@ -682,7 +683,7 @@ async def test_what_may_have_ended_a_process_is_said_alone(world: World) -> None
     """Also after a look did not find it: of several that are sent at once nobody could tell which ended one."""
     for number in (1, 2):
         await world.say(f"run/{number}", thread=number)
-        await world.store.write(lambda session: outbox.claim(session, "dead", world.clock.now()))
+        await world.store.write(lambda session: claim_next(session, "dead", world.clock.now()))
     sender = world.sender(at_once=4)
     await sender.recover()
     await world.at(sender, 0, 5, 30)

@@ -20,6 +20,7 @@ from bot.store.tables import Dispatch, Outbox
 from tests import rows
 from tests.databases import DATABASES
 from tests.github.fake import FakeClock
+from tests.sending import claim_next
 
 SECRET = "canary-of-the-tests"
 SLOT = Slot("thread/1", "index")
@@ -50,7 +51,7 @@ class Desk:
         """The next row goes out."""
 
         def work(session: Session) -> None:
-            claimed = outbox.claim(session, "me", self.clock.now() + timedelta(hours=1))
+            claimed = claim_next(session, "me", self.clock.now() + timedelta(hours=1))
             assert claimed is not None
             outbox.posted(session, claimed.row.id, 77, "https://github.test/77", self.clock.now(), claimed.row.digest)
 

@@ -17,6 +17,7 @@ from bot.store.happened import Cursor, Event
 from bot.store.tables import Attempt, Run, Spend
 from tests import rows
 from tests.rows import NOW
+from tests.sending import claim_next
 
 
 def after(seconds: float) -> datetime:
@@ -89,7 +90,7 @@ async def test_the_rows(store: Store) -> None:
         said = outbox.ensure(
             session, slot, thread_id=run.thread_id, run_id=run.id, action="comment", purpose="result", body="x", now=NOW
         )
-        claimed = outbox.claim(session, "me", NOW)
+        claimed = claim_next(session, "me", NOW)
         assert claimed is not None
         outbox.posted(session, said.id, 1, "", after(9), said.digest)
         run.state, run.ended_at = RunState.SUCCEEDED, after(8)

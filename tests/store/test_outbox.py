@@ -10,6 +10,7 @@ from bot.model.state import OutboxState
 from bot.store import Session, Store, doubt, outbox, spoken
 from bot.store.tables import Outbox, Run
 from tests import rows
+from tests.sending import claim_next
 
 from .conftest import NOW
 
@@ -44,7 +45,7 @@ async def say(
 
 
 async def claim(store: Store, owner: str = "me") -> str | None:
-    said = await store.write(lambda s: outbox.claim(s, owner, NOW))
+    said = await store.write(lambda s: claim_next(s, owner, NOW))
     return None if said is None else said.row.id
 
 
@@ -71,7 +72,7 @@ async def test_a_changed_body_of_a_posted_slot_is_an_edit(store: Store) -> None:
     await say(store, "thread/1", purpose="index")
     assert await state(store, row_id) is OutboxState.POSTED
     await say(store, "thread/1", "changed", purpose="index")
-    again = await store.write(lambda s: outbox.claim(s, "me", NOW))
+    again = await store.write(lambda s: claim_next(s, "me", NOW))
     assert again is not None
     assert (again.row.id, again.row.posted_id, again.row.body) == (row_id, 5, "changed")
 
@@ -180,8 +181,8 @@ async def test_what_is_paced_is_not_claimed(store: Store) -> None:
     comment = await say(store, "run/1")
     reaction = await say(store, "run/2", purpose="reaction", action="reaction")
     installation = (await store.read(rows.thread)).installation_id
-    assert await store.write(lambda s: outbox.claim(s, "me", NOW, silent=[installation])) is None
-    said = await store.write(lambda s: outbox.claim(s, "me", NOW, no_content=[installation]))
+    assert await store.write(lambda s: claim_next(s, "me", NOW, silent=[installation])) is None
+    said = await store.write(lambda s: claim_next(s, "me", NOW, no_content=[installation]))
     assert said is not None
     assert said.row.id == reaction
     assert await claim(store) == comment
@@ -206,7 +207,7 @@ async def test_said_again_while_it_is_sent(store: Store) -> None:
     await claim(store)
     await store.write(lambda s: outbox.restate(s, s.get_one(Outbox, row_id)))
     await posted(store, row_id)
-    said = await store.write(lambda s: outbox.claim(s, "me", NOW))
+    said = await store.write(lambda s: claim_next(s, "me", NOW))
     assert said is not None
     sent = said.row.digest
     await store.write(lambda s: outbox.posted(s, row_id, 5, "", NOW, sent))

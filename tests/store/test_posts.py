@@ -14,6 +14,7 @@ from bot.model.state import AttemptState, OutboxState, RunState
 from bot.store import Session, Store, doubt, outbox, posts, runs
 from bot.store.tables import Attempt, Frame, Outbox, Run
 from tests import rows
+from tests.sending import claim_next
 
 from .conftest import NOW
 
@@ -69,7 +70,7 @@ class Waiting:
         await self.store.write(lambda s: outbox.posted(s, row_id, 5, "url", NOW, digest("{}")))
 
     async def claim(self) -> str | None:
-        said = await self.store.write(lambda s: outbox.claim(s, "me", NOW))
+        said = await self.store.write(lambda s: claim_next(s, "me", NOW))
         return said.row.id if said else None
 
     async def run(self) -> Run:
@@ -210,7 +211,7 @@ async def test_pace_and_places(waiting: Waiting) -> None:
 
     async def taken(**bounds: Any) -> set[str]:
         found = set()
-        while (said := await waiting.store.write(lambda s: outbox.claim(s, "me", NOW, **bounds))) is not None:
+        while (said := await waiting.store.write(lambda s: claim_next(s, "me", NOW, **bounds))) is not None:
             found.add(said.row.action)
             await waiting.posted(said.row.id)
         return found

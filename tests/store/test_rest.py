@@ -9,6 +9,7 @@ from bot.store import Session, Store, deliveries, outbox, runs, spoken
 from bot.store.rest import unfinished
 from bot.store.tables import Run
 from tests import rows
+from tests.sending import claim_next
 
 from .conftest import NOW
 
@@ -37,7 +38,7 @@ async def test_every_sort_of_work_keeps_it_from_rest(store: Store) -> None:
     assert await store.read(unfinished) == 0
     await say(store, run_id)
     assert await store.read(unfinished) == 1
-    said = await store.write(lambda session: outbox.claim(session, "me", NOW))
+    said = await store.write(lambda session: claim_next(session, "me", NOW))
     assert said is not None
     assert await store.read(unfinished) == 1
     await store.write(lambda session: outbox.posted(session, said.row.id, 5, "url", NOW, digest("hello")))
@@ -56,7 +57,7 @@ async def test_the_run_of_a_comment(store: Store) -> None:
 
 async def post(store: Store, row_id: str, number: int) -> None:
     """It stands on GitHub under this number."""
-    await store.write(lambda session: outbox.claim(session, "me", NOW))
+    await store.write(lambda session: claim_next(session, "me", NOW))
     await store.write(lambda session: outbox.posted(session, row_id, number, "url", NOW, digest("hello")))
 
 

@@ -26,6 +26,7 @@ from bot.web.metrics import Metrics, Own
 from tests import rows
 from tests.github.fake import FakeClock
 from tests.rows import NOW
+from tests.sending import claim_next
 
 Samples = dict[tuple[str, tuple[str, ...]], float]
 
@@ -58,7 +59,7 @@ def happen(session: Session) -> None:
         session, Slot("x", "result"), thread_id=run.thread_id, run_id=run.id, action="comment", purpose="result",
         body="x", now=NOW,
     )  # fmt: skip
-    assert outbox.claim(session, "me", NOW) is not None
+    assert claim_next(session, "me", NOW) is not None
     outbox.posted(session, said.id, 1, "", ended, said.digest)
     lost = outbox.ensure(
         session, Slot("x", "z"), thread_id=run.thread_id, action="label", purpose="action", body="z", now=NOW
