@@ -16,8 +16,8 @@ class Row(SQLModel):
     """The base of all tables. A row is made and read without being validated, so its validator is never built.
 
     Those of all tables would take a hundredth of a start. Making a row and setting a column, which happens at every
-    step of every run, go past pydantic too: SQLAlchemy's own attributes are all that a row needs, in a fifth of the
-    time.
+    step of every run, go past pydantic too: SQLAlchemy's own attributes are all that a row needs, in less than half of
+    the time.
     """
 
     model_config = {"defer_build": True}
