@@ -20,7 +20,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -165,9 +164,9 @@ def _become(told: Mapping[str, Any], not_its_own: list[int]) -> None:
     except BaseException:  # noqa: BLE001  # whatever ends it, the fork must not go on as its parent
         traceback.print_exc()
     finally:
-        # as where Python ends: a thread that is left, and is no daemon, keeps the process
-        threading._shutdown()  # type: ignore[attr-defined]  # what multiprocessing calls at the same place
-        os._exit(code)
+        from tests.faults.warm import leave
+
+        leave(code)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,12 @@ import os
 import selectors
 import signal
 import sys
+import threading
 import traceback
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.faults.haste import Haste, HastyClock, HastyLoop
 
@@ -110,6 +111,13 @@ def live(told: Mapping[str, Any]) -> None:
     )
 
 
+def leave(code: int) -> NoReturn:
+    """End a fork as Python ends a process: a thread that is left, and is no daemon, keeps it."""
+    threading._shutdown()  # type: ignore[attr-defined]  # what multiprocessing calls at the same place
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main() -> None:
     """Take orders until the input ends."""
     for name in LATER:
@@ -163,8 +171,7 @@ def _obey(told: Mapping[str, Any], lives: dict[int, int], selector: selectors.Ba
             except BaseException:  # noqa: BLE001  # whatever ends it, the fork must not go on as its parent
                 traceback.print_exc()
             finally:
-                sys.stderr.flush()
-                os._exit(code)
+                leave(code)
         lives[told["start"]] = pid
         selector.register(os.pidfd_open(pid), selectors.EVENT_READ, told["start"])
         tell(life=told["start"], pid=pid)
