@@ -31,7 +31,7 @@ from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.model.trial import NOTE
 from bot.store import runs
 from bot.store.gates import ASKED
-from bot.store.tables import Attempt
+from bot.store.tables import Attempt, Run
 from bot.workflows import Step
 from bot.workflows.base_step import WorkingStep
 from bot.workflows.step import AskStep, GroupStep, RoutingStep, UsesStep, WaitStep
@@ -42,12 +42,13 @@ from bot.workspace.staging import StagedFile
 class Advance:
     """What is to be performed now, recorded as running; and when to look again though nothing of it has ended.
 
-    `more`: not everything was applied, so look again at once.
+    `more`: not everything was applied, so look again at once. `over` is the run where it has ended.
     """
 
     begun: tuple[Begun, ...] = ()
     wake: datetime | None = None
     more: bool = False
+    over: Run | None = None
 
     @classmethod
     def together(cls, advances: Iterable[Advance]) -> Advance:
@@ -55,7 +56,8 @@ class Advance:
         each = tuple(advances)
         begun = tuple(one for advance in each for one in advance.begun)
         wake = min((advance.wake for advance in each if advance.wake is not None), default=None)
-        return cls(begun, wake, any(advance.more for advance in each))
+        over = next((advance.over for advance in each if advance.over is not None), None)
+        return cls(begun, wake, any(advance.more for advance in each), over)
 
 
 class Advancing(Pausing):
@@ -85,7 +87,7 @@ class Advancing(Pausing):
                 break
             if monotonic() >= until:
                 return Advance(tuple(self._begun), more=True)
-        return Advance(tuple(self._begun), wake)
+        return Advance(tuple(self._begun), wake, over=rows.run if rows.run.state.ended else None)
 
     def settle(
         self,

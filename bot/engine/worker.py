@@ -19,6 +19,7 @@ from bot.queue import Queue
 from bot.store import Session, Store, leases, runs
 from bot.store.fence import FencedStore
 from bot.store.runs import RunRows
+from bot.store.tables import Run
 
 _log = log.get("engine")
 
@@ -143,9 +144,8 @@ class Workers:
             run_id = await self._patiently(self._queue.claim)
             await self._without(run_id)
             task = asyncio.create_task(self._hold(run_id), name=f"run {run_id}")
+            # from here on a cancellation finds it; who asked for one before is seen when its rows are read
             self._held[run_id] = task
-            # a cancellation that was asked for between the claim and this line rang before we were listed
-            self._store.bell("cancel").ring()
             try:
                 await task
             except asyncio.CancelledError:
@@ -168,12 +168,12 @@ class Workers:
             await asyncio.wait([task])
 
     async def _hold(self, run_id: str) -> None:
-        await self._held_to_its_end(run_id)
-        await self._cleared(run_id)
+        await self._cleared(run_id, await self._held_to_its_end(run_id))
 
-    async def _held_to_its_end(self, run_id: str) -> None:
+    async def _held_to_its_end(self, run_id: str) -> Run | None:
+        """Drive it as far as it goes. The run where that was its end; None where that has to be looked up."""
         try:
-            await self._drive(run_id)
+            return await self._drive(run_id)
         except asyncio.CancelledError:
             if asyncio.current_task() in self._lost:
                 _log.warning("run_lost", run=run_id)
@@ -190,6 +190,7 @@ class Workers:
             if not isinstance(error, BotError):
                 _log.exception("run_crashed", run=run_id)
             await self._fail(run_id, _failure(error))
+        return None
 
     async def _postpone(self, run_id: str, error: Transient) -> None:
         now = self._clock.now()
@@ -214,17 +215,20 @@ class Workers:
                 _log.exception("end_not_said", run=run_id)
                 await self._write(run_id, work(self._desk.say_plainly))
 
-    async def _cleared(self, run_id: str) -> None:
-        run = await self._patiently(lambda: self._store.read(lambda session: runs.get(session, run_id)))
+    async def _cleared(self, run_id: str, over: Run | None) -> None:
+        run = over or await self._patiently(lambda: self._store.read(lambda session: runs.get(session, run_id)))
         if run is None or run.state.ended:
             _log.info("run", run=run_id, state=None if run is None else str(run.state), reason=run and run.reason)
             self._faulty.pop(run_id, None)
             await self._desk.clear(run_id)
 
-    async def _drive(self, run_id: str) -> None:
+    async def _drive(self, run_id: str) -> Run | None:
         rows = await self._store.read(lambda session: runs.rows(session, run_id))
         dispatch = rows.dispatch
         _log.info("run", run=run_id, state=str(rows.run.state), dispatch=dispatch.id, delivery=dispatch.delivery_id)
+        if rows.run.cancelled_by:
+            await self._abandon(run_id, cancelled=True)
+            return None
         terms = await self._desk.terms(rows)
         end = await self._desk.admit(rows) or await self._desk.give(rows, terms)
         self._faulty.pop(run_id, None)
@@ -232,11 +236,14 @@ class Workers:
             await self._write(
                 run_id, lambda session: commit.refuse(session, run_id, end, self._desk.say, self._clock.now())
             )
-            return
-        await self._side_by_side(run_id, terms)
+            return None
+        return await self._side_by_side(run_id, terms)
 
-    async def _side_by_side(self, run_id: str, terms: Terms) -> None:
-        """Perform what may run at once; what an end leads to joins in, and so does what waited for a time or answer."""
+    async def _side_by_side(self, run_id: str, terms: Terms) -> Run | None:
+        """Perform what may run at once; what an end leads to joins in, and so does what waited for a time or answer.
+
+        The run where it has ended.
+        """
         bell = self._store.bell("answers")
         seen = bell.count
         advance = await self._advance(run_id, terms)
@@ -259,6 +266,7 @@ class Workers:
                 await self._desk.noted(run_id, terms)
         finally:
             await _stopped(tasks)
+        return advance.over
 
     def _until(self, wake: datetime | None) -> float | None:
         return None if wake is None else max(0.0, (wake - self._clock.now()).total_seconds())

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -187,6 +188,25 @@ async def test_five_no_op_steps_cost_at_most_seven_commits(store: Store) -> None
     assert floor.desk.said == [("r1", End(RunState.SUCCEEDED))]
 
 
+async def test_a_run_that_ends_where_it_was_driven_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its first step. What came of it is known from the last transaction, and nobody looks it up again."""
+    async with open_floor(store, steps(5), count=1) as floor:
+        looked: list[str] = []
+        for name in ("rows", "get"):
+            of = getattr(runs, name)
+
+            def noted(session: Session, run_id: str, of: Any = of, name: str = name, **more: Any) -> Any:
+                if more.get("files", True):
+                    looked.append(name)
+                return of(session, run_id, **more)
+
+            monkeypatch.setattr(runs, name, noted)
+        await floor.ask("a")
+        floor.start()
+        await floor.until(lambda: _true(floor.desk.cleared))
+    assert looked == ["rows"]
+
+
 async def _true(value: object) -> bool:
     return bool(value)
 
@@ -321,8 +341,18 @@ async def test_a_run_cancelled_before_its_first_line(store: Store, hangs: bool) 
         async def claim_and_cancel() -> str:
             run_id = await claim()
             await store.write(lambda s: dispatches.cancel(s, s.get_one(Run, run_id), "meg", NOW))
+            # who watches has looked before it is listed
+            await floor.until(lambda: _true(bell.count and bell.count in waited))
             return run_id
 
+        bell, waited = store.bell("cancel"), list[int]()
+        wait = bell.wait
+
+        async def noted(seen: int, timeout: float | None = None) -> None:
+            waited.append(seen)
+            await wait(seen, timeout)
+
+        bell.wait = noted  # type: ignore[method-assign]
         floor.queue.claim = claim_and_cancel  # type: ignore[method-assign]  # a cancellation in that very moment
         floor.start()
         await floor.until(floor.ended)
@@ -335,16 +365,16 @@ async def test_a_task_that_is_called_off_before_it_runs(store: Store) -> None:
     """The task of the run never reached its first line, so its worker records the end."""
     async with open_floor(store, count=1) as floor:
         await floor.ask("a")
-        bell = store.bell("cancel")
-        ring = bell.ring
 
-        def ring_and_call_off() -> None:
-            for run_id, task in floor.workers._held.items():
+        class CallsOff(dict[str, "asyncio.Task[None]"]):
+            """Whoever is listed is called off in the moment between the task and its first line."""
+
+            def __setitem__(self, run_id: str, task: asyncio.Task[None]) -> None:
+                super().__setitem__(run_id, task)
                 floor.workers._called_off.add(run_id)
                 task.cancel()
-            ring()
 
-        bell.ring = ring_and_call_off  # type: ignore[method-assign]  # the moment between the task and its first line
+        floor.workers._held = CallsOff()
         await store.write(lambda s: _ask_to_cancel(s))
         floor.start()
         await floor.until(floor.ended)
