@@ -74,7 +74,7 @@ async def test_a_client_that_stalls_is_gone() -> None:
         return {}
 
     with pytest.raises(Gone):
-        await read(receive, b"5", timeout=0.01)
+        await read(receive, b"5", held=Budget(timeout=0.01).hold())
 
 
 async def test_bodies_under_way_share_a_budget() -> None:
