@@ -66,7 +66,7 @@ def route(door: Door) -> APIRouter:
 
 
 class Front:
-    """A middleware that hands deliveries to the door past all routing, which costs as much as the door itself."""
+    """An application with a door in front: deliveries pass no middleware and no routing, which cost as much as it."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app, self._door = app, door
