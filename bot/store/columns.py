@@ -33,7 +33,8 @@ def dump(value: Any) -> str:
         text = json.dumps(value, allow_nan=False)
     except ValueError:  # NaN or an infinity
         return json.dumps(_fit_in(value))
-    return json.dumps(_fit_in(value)) if _UNFIT_JSON.search(text) else text
+    # what does not fit is escaped; to look for an escape at all costs a fortieth of looking for those
+    return json.dumps(_fit_in(value)) if "\\u" in text and _UNFIT_JSON.search(text) else text
 
 
 def _fit_in(value: Any) -> Any:

@@ -8,8 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import Literal
 
-from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
-from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy import ColumnElement, Insert, String, Table, bindparam, cast, func, update
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
@@ -52,9 +51,12 @@ _ABOUT = (
 
 
 @cache
-def _take(backend: str) -> ReturningInsert[tuple[str]]:
-    """Keeps what is not there yet and tells which that is; made once, and only for the database that is used."""
-    return inserting(backend, Delivery).on_conflict_do_nothing().returning(Delivery.__table__.c.id)  # type: ignore[attr-defined]  # SQLModel types no table
+def _take(backend: str) -> Insert:
+    """Keeps what is not there yet; made once, and only for the database that is used."""
+    return inserting(backend, Delivery).on_conflict_do_nothing()
+
+
+_KEPT = select(Delivery.id).where(col(Delivery.id).in_(bindparam("these", expanding=True)))
 
 
 def take(session: Session, new: NewDelivery, now: datetime) -> Taken:
@@ -82,10 +84,15 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
         }
         for each in new
     ]
-    # without the ORM: it costs more than everything else that is done for a delivery
-    kept = set(session.connection().execute(_take(session.get_bind().dialect.name), rows).scalars())
-    if kept:
+    # without the ORM, which costs more than everything else that is done for a delivery; and without asking which were
+    # kept, as nearly always all are: one statement of many rows that tells of each is the dearer one
+    connection = session.connection()
+    done = connection.execute(_take(connection.dialect.name), rows, execution_options={"preserve_rowcount": True})
+    if done.rowcount:
         ring(session, "delivery")
+    if done.rowcount == len(rows):
+        return ["accepted"] * len(rows)
+    kept = set(session.exec(_KEPT, params={"these": [row["id"] for row in rows]})) if done.rowcount else set()
     return ["accepted" if row["id"] in kept else "duplicate" for row in rows]
 
 

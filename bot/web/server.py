@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from bot.errors import OperatorError
 from bot.model.clock import monotonic
@@ -24,7 +24,7 @@ MOMENT = 1.0
 CROWD = 3
 
 
-def configured(app: FastAPI, host: str, port: int) -> uvicorn.Config:
+def configured(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
     """How the product is served."""
     return uvicorn.Config(
         app,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from bot.model.clock import monotonic
@@ -34,21 +33,35 @@ class Budget:
     """The memory of all bodies under way: whoever holds many large ones open keeps out no small one.
 
     Where it is used up, the bodies that have been arriving longest give way to new ones: GitHub's come in a moment, and
-    who sends a little and then waits must not keep them out. `grace` is how many seconds each has before that.
+    who sends a little and then waits must not keep them out. `grace` is how many seconds each has before that, and
+    `timeout` how many it has at all.
     """
 
-    def __init__(self, large: int = LARGE_SHARE, small: int = SMALL_SHARE, grace: float = GRACE) -> None:
+    def __init__(
+        self,
+        large: int = LARGE_SHARE,
+        small: int = SMALL_SHARE,
+        grace: float = GRACE,
+        timeout: float = TIMEOUT,
+    ) -> None:
         self.free = {True: large, False: small}
-        self._grace = grace
+        self._grace, self._timeout = grace, timeout
+        #: in the order in which they began
         self._arriving: dict[Held, None] = {}
+        #: the loop in which a look at their time is due. One for all of them: nearly every body is whole at once, and
+        #: to set a timer for each costs as much as to read it
+        self._watched: asyncio.AbstractEventLoop | None = None
 
     def hold(self) -> Held:
         """What one body holds, nothing yet. Leaving it as a context gives everything back."""
         return Held(self)
 
     def arrives(self, held: Held) -> None:
-        """From now on it may have to give way."""
+        """From now on it may have to give way, and has to be whole in time."""
         self._arriving[held] = None
+        loop = asyncio.get_running_loop()
+        if self._watched is not loop:
+            self._watch(loop, self._timeout)
 
     def arrived(self, held: Held) -> None:
         """It is whole, or gone."""
@@ -63,9 +76,28 @@ class Budget:
             if held.large == large and held is not but:
                 held.give_up()
 
+    def _watch(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._watched = loop
+        loop.call_later(seconds, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give up what had its time; the next look is when the next one will have had it."""
+        if self._watched is not loop:
+            return  # another loop's bodies; whoever has used two at once has a timer in each
+        self._watched = None
+        now = monotonic()
+        for held in tuple(self._arriving):
+            left = held.since + self._timeout - now
+            if left > 0:
+                self._watch(loop, left)
+                return
+            held.give_up()
+
 
 class Held:
     """The bytes of one body. It counts as small until it has more than `SMALL`."""
+
+    __slots__ = ("_budget", "_given_up", "_limit", "_size", "large", "since")
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -79,19 +111,17 @@ class Held:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._budget.arrived(self)
         self._give_back()
 
-    @contextmanager
-    def arriving(self, limit: asyncio.Timeout) -> Iterator[None]:
-        """Within, it may be given up: then `limit` ends at once."""
+    def arrives(self, limit: asyncio.Timeout) -> None:
+        """Until it `arrived` it may be given up: then `limit` ends at once."""
         self._limit = limit
         self._budget.arrives(self)
-        try:
-            yield
-        finally:
-            self._limit = None
-            self._budget.arrived(self)
+
+    def arrived(self) -> None:
+        """It is whole, or gone."""
+        self._limit = None
+        self._budget.arrived(self)
 
     def grow(self, size: int) -> None:
         """The body has `size` bytes now. Raises `Busy`."""
@@ -106,13 +136,12 @@ class Held:
         self._size = size
 
     def give_up(self) -> None:
-        """Others need the room: it ends as one that did not arrive in time."""
-        self._budget.arrived(self)
+        """Others need the room, or its time is over: it ends as one that did not arrive in time."""
         self._give_back()
         self._given_up = True
         if self._limit is not None:
             self._limit.reschedule(-1)
-            self._limit = None
+        self.arrived()
 
     def _give_back(self) -> None:
         self._budget.free[self.large] += self._size
@@ -132,39 +161,35 @@ def says_too_much(length: bytes | None, limit: int) -> bool:
     return length is not None and length.isdigit() and int(length[:20]) > limit
 
 
-async def read(
-    receive: Receive,
-    length: bytes | None,
-    *,
-    limit: int = LIMIT,
-    timeout: float = TIMEOUT,
-    held: Held | None = None,
-) -> bytes:
+async def read(receive: Receive, length: bytes | None, *, limit: int = LIMIT, held: Held | None = None) -> bytes:
     """The whole body, in bytes.
 
     `receive` is ASGI's; `length` is the value of `Content-Length`, which is believed only when it says too much.
-    Raises `TooLarge` as soon as the limit is passed (the rest is never read), `Gone` where the body does not end
-    within `timeout` seconds or had to give way, and `Busy` where `held` cannot grow.
+    Raises `TooLarge` as soon as the limit is passed (the rest is never read), `Gone` where the body does not end in
+    time or had to give way, and `Busy` where `held` cannot grow.
     """
     if says_too_much(length, limit):
         raise TooLarge
+    if held is None:
+        held = Budget().hold()
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(timeout) as until:
-            with held.arriving(until) if held is not None else nullcontext():
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Gone
-                    part = message.get("body", b"")
-                    size += len(part)
-                    if size > limit:
-                        raise TooLarge
-                    if held is not None:
-                        held.grow(size)
-                    parts.append(part)
-                    if not message.get("more_body", False):
-                        return parts[0] if len(parts) == 1 else b"".join(parts)
+        async with asyncio.timeout(None) as until:
+            held.arrives(until)
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Gone
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise TooLarge
+                held.grow(size)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return parts[0] if len(parts) == 1 else b"".join(parts)
     except TimeoutError:
         raise Gone from None
+    finally:
+        held.arrived()

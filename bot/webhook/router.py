@@ -66,7 +66,7 @@ def route(door: Door) -> APIRouter:
 
 
 class Front:
-    """A middleware that hands deliveries to the door past all routing, which costs as much as the door itself."""
+    """An application with a door in front: deliveries pass no middleware and no routing, which cost as much as it."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app, self._door = app, door
@@ -94,8 +94,7 @@ class Door:
         self._app_id = app_id
         self._handled = handled
         self._limit = limit
-        self._timeout = timeout
-        self._budget = stream.Budget()
+        self._budget = stream.Budget(timeout=timeout)
         self._log = log.get("webhook")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,24 +112,23 @@ class Door:
         """Status and JSON for a request. Nothing about the request is told before its signature was found right."""
         headers = dict(raw_headers)
         if not stream.says_too_much(headers.get(b"content-length"), self._limit) and not (
-            well_formed(headers.get(_SIGNATURE)) and _count(raw_headers, _SIGNATURE) == 1
+            well_formed(headers.get(_SIGNATURE)) and _is_single(_SIGNATURE, headers, raw_headers)
         ):
             # unread: nobody need hold a body that no secret can have signed
             self._log.warning("signature refused", size=0)
             return 401, _refusal("the signature is missing or wrong")
         with self._budget.hold() as held:
-            return await self._read(raw_headers, headers, receive, held)
+            return await self._read(headers, receive, held)
 
     async def _read(
         self,
-        raw_headers: Sequence[tuple[bytes, bytes]],
         headers: dict[bytes, bytes],
         receive: Receive,
         held: stream.Held,
     ) -> tuple[int, bytes]:
         length = headers.get(b"content-length")
         try:
-            raw = await stream.read(receive, length, limit=self._limit, timeout=self._timeout, held=held)
+            raw = await stream.read(receive, length, limit=self._limit, held=held)
         except stream.Busy:
             return 503, _refusal("too many large bodies are under way")
         except stream.TooLarge:
@@ -144,7 +142,7 @@ class Door:
         if not _GUID.fullmatch(guid) or not _EVENT.fullmatch(event):
             return 400, _refusal("X-GitHub-Delivery or X-GitHub-Event is missing or malformed")
         try:
-            delivery = self._understood(raw, raw_headers, headers, guid, event)
+            delivery = self._understood(raw, headers, guid, event)
         except json_body.Unreadable as error:
             return 400, _refusal(str(error))
         if delivery is None:
@@ -161,7 +159,6 @@ class Door:
     def _understood(
         self,
         raw: bytes,
-        raw_headers: Sequence[tuple[bytes, bytes]],
         headers: Mapping[bytes, bytes],
         guid: str,
         event: str,
@@ -172,12 +169,17 @@ class Door:
         """
         text = json_body.unwrap(raw, headers.get(b"content-type", b""))
         payload = json_body.parse(text)
-        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+        # of the others none is kept
+        kept = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in headers.items()
+            if name.startswith(b"x-github-")
+        }
         return admit(payload, text, guid=guid, event=event, headers=kept, app_id=self._app_id, handled=self._handled)
 
 
-def _count(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> int:
-    return sum(key == name for key, _ in headers)
+def _is_single(name: bytes, headers: Mapping[bytes, bytes], raw_headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    return len(headers) == len(raw_headers) or sum(key == name for key, _ in raw_headers) == 1
 
 
 def _status(guid: str, status: str) -> bytes:

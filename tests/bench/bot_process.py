@@ -12,29 +12,30 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from bot import __version__, log, webhook
 from bot.app import open_bot
 from bot.model.clock import SystemClock
-from bot.serving import attach
+from bot.serving import attach, pass_over_made
 from bot.settings import Settings, load
 from bot.store import Store, open_store
 from bot.store.inbox import StoreInbox
 from bot.store.rest import unfinished
 from bot.web.access import Access
-from bot.web.server import Server
+from bot.web.server import Server, configured
 from tests.bench import child
 from tests.bench.memory import resident_mb
 
 
 @asynccontextmanager
-async def _opened(app: FastAPI, settings: Settings, part: str) -> AsyncIterator[Store]:
-    """Put the routes on `app`: those of the whole bot, or of what only takes deliveries."""
+async def _opened(settings: Settings, part: str) -> AsyncIterator[tuple[Store, ASGIApp]]:
+    """What is served: the whole bot, or what only takes deliveries."""
+    app = FastAPI(title="Threadsmith", version=__version__)
     async with AsyncExitStack() as stack:
         if part == "whole":
             bot = await stack.enter_async_context(open_bot(settings, environ={}))
-            attach(app, bot)
-            yield bot.store
+            yield bot.store, attach(app, bot)
             return
         store = open_store(settings.database)
         stack.push_async_callback(store.close)
@@ -42,20 +43,15 @@ async def _opened(app: FastAPI, settings: Settings, part: str) -> AsyncIterator[
         secrets = [secret.encode() for secret in settings.webhook_secrets]
         door = webhook.door(StoreInbox(store, SystemClock()), secrets=secrets, app_id=settings.app_id)
         app.include_router(webhook.route(door))
-        app.add_middleware(webhook.Front, door=door)
-        yield store
+        yield store, webhook.Front(app, door)
 
 
 async def _main(part: str) -> None:
     settings, _ = load(os.environ, None)
     Path(settings.data_dir).mkdir(parents=True, exist_ok=True)
-    app = FastAPI(title="Threadsmith", version=__version__)
-    config = uvicorn.Config(
-        app, port=settings.port, lifespan="off", log_config=None, access_log=False, proxy_headers=False,
-        server_header=False,
-    )  # fmt: skip
-    async with _opened(app, settings, part) as store:
-        server = Server(config, lambda port: child.tell({"port": port}))
+    async with _opened(settings, part) as (store, app):
+        server = Server(configured(app, "127.0.0.1", settings.port), lambda port: child.tell({"port": port}))
+        pass_over_made()
         serving = asyncio.create_task(server.serve())
 
         async def answer(asked: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,15 @@ async def test_each_is_answered_for_itself(store: Store) -> None:
     ]
 
 
+async def test_the_bell_rings_for_what_is_new(store: Store) -> None:
+    """Alone or among others that are known; for those nobody is woken."""
+    inbox, bell = StoreInbox(store, SystemClock()), store.bell("delivery")
+    for new, rings in [(["a"], True), (["a", "a"], False), (["a", "b"], True), (["b"], False)]:
+        before = bell.count
+        await asyncio.gather(*(inbox.take(delivery(guid)) for guid in new))
+        assert (bell.count > before) == rings
+
+
 async def test_it_is_on_disk_before_it_is_answered(store: Store) -> None:
     """Nobody is answered while the commit is under way."""
     seen: list[tuple[str, bool]] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.webhook.body import LIMIT, Budget, Busy, Gone, TooLarge, read
+from bot.webhook.body import LIMIT, SMALL_SHARE, Budget, Busy, Gone, TooLarge, read
 
 MIB = 1 << 20
 
@@ -74,7 +74,37 @@ async def test_a_client_that_stalls_is_gone() -> None:
         return {}
 
     with pytest.raises(Gone):
-        await read(receive, b"5", timeout=0.01)
+        await read(receive, b"5", held=Budget(timeout=0.01).hold())
+
+
+async def test_each_body_has_its_own_time() -> None:
+    """One look serves all that arrive: who is whole by then is left alone, who began later has his time."""
+    budget = Budget(timeout=0.01)
+    whole, later = budget.hold(), budget.hold()
+    assert len(await read(Stream(10, 1), None, held=whole)) == 10
+    later.since += 0.05
+    begun = asyncio.get_running_loop().time()
+    with pytest.raises(Gone):
+        await asyncio.wait_for(read(Stalled(MIB), None, held=later), 5)
+    assert asyncio.get_running_loop().time() - begun > 0.04
+    with whole:
+        assert budget.free[False] == SMALL_SHARE - 10
+
+
+def test_a_budget_outlives_a_loop() -> None:
+    """A body in the next loop has its time too."""
+    budget = Budget(timeout=0.01)
+
+    async def stalls() -> None:
+        await asyncio.wait_for(read(Stalled(MIB), None, held=budget.hold()), 5)
+
+    async def passes() -> None:
+        await read(Stream(10, 1), None, held=budget.hold())
+
+    asyncio.run(passes())
+    for _ in range(2):
+        with pytest.raises(Gone):
+            asyncio.run(stalls())
 
 
 async def test_bodies_under_way_share_a_budget() -> None:
