@@ -29,7 +29,7 @@ from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Faulted, Outcome, Wait
 from bot.model.state import AttemptState, DispatchState, RunState, follow
 from bot.model.trial import NOTE
-from bot.store import runs
+from bot.store import objects, runs
 from bot.store.gates import ASKED
 from bot.store.tables import Attempt, Run
 from bot.workflows import Step
@@ -120,7 +120,6 @@ class Advancing(Pausing):
         self._ledger(tree).settle(level, step, attempt, outcome, files)
         if isinstance(outcome, Done) and outcome.intents and attempt.state is AttemptState.SUCCESS:
             self._terms.intend(self._session, self._rows, level, attempt, outcome.intents, False)
-        # not flushed by itself: it is written together with the start of what follows
         said(self._session, self._rows, self._terms, level, attempt)
 
     # -- ends ---------------------------------------------------------------------------------------------------------
@@ -229,14 +228,11 @@ class Advancing(Pausing):
             iteration=start.iteration,
             started_at=self._now,
         )
-        self._session.add(attempt)
-        if rows.dispatch.state is DispatchState.QUEUED:
+        objects.add(self._session, attempt)
+        first = rows.dispatch.state is DispatchState.QUEUED
+        if first:
             rows.dispatch.state = follow(rows.dispatch.state, DispatchState.STARTED)
-            self._session.add(rows.dispatch)
-            first = True
-        else:
-            first = False
-        self._session.flush()
+            objects.save(self._session, rows.dispatch)
         rows.attempts.append(attempt)
         level.attempts.append(attempt)
         if first:

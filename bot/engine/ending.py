@@ -8,7 +8,7 @@ from datetime import datetime
 from bot.engine.graph import End
 from bot.engine.terms import Say
 from bot.model.state import AttemptState, DispatchState, GateState, RunState, follow
-from bot.store import Session, clones
+from bot.store import Session, clones, objects
 from bot.store.database import ring
 from bot.store.runs import RunRows
 from bot.store.tables import Dispatch, Gate
@@ -28,7 +28,8 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     ends = {RunState.CANCELLED: DispatchState.CANCELLED, RunState.SET_ASIDE: DispatchState.SET_ASIDE}
     dispatch.state = follow(dispatch.state, ends.get(end.state, DispatchState.DONE))
     dispatch.reason = end.reason
-    session.add_all([run, dispatch])
+    objects.save(session, run)
+    objects.save(session, dispatch)
     session.flush()
     say(session, rows, end)
     ring(session, "queue")

@@ -20,7 +20,7 @@ from bot.engine.values import LABEL, storable, written
 from bot.model.ident import new_id
 from bot.model.outcome import Done, Failed, Faulted, Wait
 from bot.model.state import AttemptState, follow
-from bot.store import Session, run_context, snapshots
+from bot.store import Session, objects, run_context, snapshots
 from bot.store.run_context import Written
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt
@@ -118,6 +118,7 @@ class Ledger:
         if taken.why == "rework" and rework is not None and rework.comments_as is not None:
             self._write(attempt, {rework.comments_as: taken.reason})
         attempt.route = replace(taken, notes=(*notes, *taken.notes)).to_row()
+        objects.save(self._session, attempt)
         run_context.keep(self._session, rows.values[known:])
 
     def pass_by(self, level: Level, step: Step, attempt: Attempt, start: Start) -> None:
@@ -139,8 +140,8 @@ class Ledger:
         attempt.state = follow(attempt.state, state)
         attempt.route = replace(taken, notes=(*notes, *taken.notes)).to_row()
         self._write(attempt, written(step, outcome, OUTCOMES[state]))
+        objects.save(self._session, attempt)
         run_context.keep(self._session, rows.values[known:])
-        self._session.flush()
 
     def _write(self, attempt: Attempt, values: Mapping[str, str]) -> None:
         self._rows.values.extend(

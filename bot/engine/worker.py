@@ -17,6 +17,7 @@ from bot.model.clock import Clock
 from bot.model.outcome import Failed
 from bot.queue import Queue
 from bot.store import Session, Store, leases, runs
+from bot.store.bell import LONGEST
 from bot.store.fence import FencedStore
 from bot.store.runs import RunRows
 from bot.store.tables import Run
@@ -245,31 +246,29 @@ class Workers:
         The run where it has ended.
         """
         bell = self._store.bell("answers")
-        seen = bell.count
-        advance = await self._advance(run_id, terms)
+        # what rings while it is looked is looked at again
+        alarm = asyncio.create_task(bell.wait(bell.count))
         tasks: set[asyncio.Task[Any]] = set()
         try:
+            advance = await self._advance(run_id, terms)
             while advance.begun or tasks or advance.more:
                 tasks |= {asyncio.create_task(self._one(begun, terms)) for begun in advance.begun}
                 pause = 0.0 if advance.more else self._until(advance.wake)
-                alarm: asyncio.Task[Any] = asyncio.create_task(bell.wait(seen, pause))
-                tasks.add(alarm)
-                done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait({*tasks, alarm}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                tasks -= done
                 advances = [task.result() for task in done if task is not alarm]
-                if alarm in done:
-                    seen = bell.count
+                if alarm in done or not done:
+                    if alarm in done:
+                        alarm = asyncio.create_task(bell.wait(bell.count))
                     advances.append(await self._advance(run_id, terms))
-                else:
-                    tasks.discard(alarm)
-                    alarm.cancel()
                 advance = Advance.together(advances)
                 await self._desk.noted(run_id, terms)
         finally:
-            await _stopped(tasks)
+            await _stopped([*tasks, alarm])
         return advance.over
 
     def _until(self, wake: datetime | None) -> float | None:
-        return None if wake is None else max(0.0, (wake - self._clock.now()).total_seconds())
+        return None if wake is None else min(LONGEST, max(0.0, (wake - self._clock.now()).total_seconds()))
 
     async def _one(self, begun: Begun, terms: Terms) -> Advance:
         performed = await self._desk.perform(begun, terms)

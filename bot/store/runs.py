@@ -14,7 +14,7 @@ from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
 
 from bot.model.ident import new_id
 from bot.model.state import AttemptState, RunState, follow
-from bot.store import run_context
+from bot.store import objects, run_context
 from bot.store.database import ring
 from bot.store.due import moment
 from bot.store.run_context import Written
@@ -65,7 +65,7 @@ def claim(session: Session, owner: str, now: datetime) -> str | None:
     if run.waiting_since is not None:
         run.waited += max(0.0, (now - run.waiting_since).total_seconds())
         run.waiting_since = None
-    session.add(run)
+    objects.save(session, run)
     return run.id
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from bot.engine import commit
 from bot.engine.commit import Advance, Begun, Performed, Terms
 from bot.engine.graph import End
 from bot.engine.worker import LOOK, Workers
@@ -560,6 +561,37 @@ async def test_the_desk_is_told_whenever_a_run_has_gone_on(store: Store) -> None
         await floor.until(lambda: _true(floor.desk.cleared))
         assert seen == [0, 1]
         assert floor.desk.noted_runs == floor.desk.cleared * 2
+
+
+async def test_a_run_under_way_is_looked_at_once_a_ring(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may go on beside a step that takes long: an answer rings for it, as often as one comes."""
+    looks: list[str] = []
+    advance = commit.advance
+
+    def noted(session: Session, run_id: str, *more: Any) -> Advance:
+        looks.append(run_id)
+        return advance(session, run_id, *more)
+
+    monkeypatch.setattr(commit, "advance", noted)
+    async with open_floor(store, steps(1)) as floor:
+        held = Held()
+        floor.desk.perform_with = held
+        await floor.ask("a")
+        floor.start()
+        await held.met.wait()
+        while len(looks) < 4:
+            before = len(looks)
+            store.bell("answers").ring()
+            await floor.until(partial(_more, looks, before))
+        await floor.until(lambda: _true(len(floor.desk.noted_runs) == 3))
+        held.let_go.set()
+        await floor.until(floor.ended)
+    assert len(looks) == 4
+    assert len(floor.desk.noted_runs) == 4
+
+
+async def _more(found: list[str], than: int) -> bool:
+    return len(found) > than
 
 
 def test_of_several_ends_the_earliest_wakes() -> None:
