@@ -30,7 +30,7 @@ _log = log.get("dispatch")
 T = TypeVar("T")
 
 #: threads whose deliveries are looked at side by side
-SIDE_BY_SIDE = 8
+SIDE_BY_SIDE = 16
 #: deliveries taken up at once
 BATCH = 64
 #: seconds between looks when nothing rings

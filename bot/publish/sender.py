@@ -25,7 +25,7 @@ _log = log.get("publish")
 #: seconds after sending at which what got no answer is looked for; after the last it is done again
 LOOKS = (5.0, 30.0, 90.0)
 #: calls under way at once
-AT_ONCE = 8
+AT_ONCE = 16
 #: seconds between two looks at what dead processes were sending
 DEAD_EVERY = 2.5
 #: seconds that calls under way get to end when sending stops
