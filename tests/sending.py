@@ -11,7 +11,7 @@ from bot.store.outbox import Saying
 
 def claim_next(session: Session, owner: str, now: datetime, **bounds: Any) -> Saying | None:
     """What is next, in the hands of `owner`; the bounds are those of `outbox.following`."""
-    found = outbox.following(session, now, **bounds)
-    if found is not None:
+    for found in outbox.following(session, now, 1, **bounds):
         outbox.take(session, found.row, owner, now)
-    return found
+        return found
+    return None

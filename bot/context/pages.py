@@ -88,13 +88,15 @@ async def read_pages(
     number: int,
     count: int,
     *,
+    total: int = 0,
     wanted: int = PER_PAGE,
     precedes: Callable[[Comment], bool],
     enough: Callable[[Pages], bool],
 ) -> Pages:
     """The page that the anchor's position in the count points at, and one more where it is needed.
 
-    `count` is the number of comments when the anchor was written; 0 reads nothing. `wanted` is how many comments up to
+    `count` is the number of comments when the anchor was written; 0 reads nothing. `total` is how many there are by now
+    as far as is known: a page goes no further. `wanted` is how many comments up to
     the anchor will probably do, `precedes` says whether a comment stands before it, `enough` whether the window can be
     filled. A count that was too high (comments were deleted) or too low (it was stale) is corrected from the first
     answer's `last`. The second page holds as much as it can.
@@ -102,7 +104,7 @@ async def read_pages(
     pages = Pages()
     if count <= 0:
         return pages
-    size, first = page_of(count, count if wanted == PER_PAGE else count + _SLACK, wanted)
+    size, first = page_of(count, count if wanted == PER_PAGE else count + _SLACK, wanted, total)
     page = await _read(reader, number, first, size, pages)
     end = first * size
     if page.last < first:
@@ -120,20 +122,26 @@ async def read_pages(
     return pages
 
 
-def page_of(low: int, high: int, wanted: int) -> tuple[int, int]:
-    """Size and number of the smallest page that holds comments `low` to `high` and, up to `low`, as many as wanted.
+def page_of(low: int, high: int, wanted: int, total: int = 0) -> tuple[int, int]:
+    """Size and number of the page that holds comments `low` to `high` and, up to `low`, as many as wanted.
 
-    Comments are counted from 1. Where no page holds so many it is the one that holds the most: with pages of 100,
-    comment 10,001 stands alone on its page. Of two that hold as many it is the larger then.
+    Comments are counted from 1, and there are `total`. Of all such pages it is the one with the fewest comments, or the
+    smaller one of two. Where no page holds so many it is the one that holds the most: with pages of 100, comment 10,001
+    stands alone on its page. Of two that hold as many it is the larger then.
     """
 
+    def before(size: int) -> int:
+        return (low - 1) // size * size
+
     def held(size: int) -> int:
-        return (low - 1) % size + 1 if (low - 1) // size == (high - 1) // size else 0
+        return low - before(size) if before(size) == (high - 1) // size * size else 0
+
+    def given(size: int) -> int:
+        return min(before(size) + size, max(low, total)) - before(size)
 
     sizes = range(min(wanted, LEAST_PER_PAGE), PER_PAGE + 1)
-    size = next((size for size in sizes if held(size) >= wanted), None) or max(
-        sizes, key=lambda size: (held(size), size)
-    )
+    will_do = [size for size in sizes if held(size) >= wanted]
+    size = min(will_do, key=given) if will_do else max(sizes, key=lambda size: (held(size), size))
     return size, -(-high // size)
 
 

@@ -83,7 +83,13 @@ async def read_thread(
         if anchor.comment_id is not None and anchor.kind == "comment":
             count = max(count, 1)
         found.read.conversation = await read_pages(
-            reader, number, count, wanted=wanted, precedes=places.precede, enough=enough_comments
+            reader,
+            number,
+            count,
+            total=issue.comment_count,
+            wanted=wanted,
+            precedes=places.precede,
+            enough=enough_comments,
         )
     if older is not None:
         await _look_back(found, places, since, older)

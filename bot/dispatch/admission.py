@@ -86,7 +86,7 @@ def day(
     if (limit := quota.reached(session, repository_id, thread_id, actor, limits, now)) is not None:
         told = f"{limit.told}; ask again later, or raise that limit"
         return Refusal(limit.key, told, f"{limit.key}-{now:%Y-%m-%d}")
-    if spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
+    if ceilings.usd_day < inf and spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
         told = (
             f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories; "
             "ask again later"

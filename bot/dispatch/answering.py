@@ -39,6 +39,11 @@ _WORD = 40
 LATELY = timedelta(days=1)
 
 
+def is_answer(command: Command) -> bool:
+    """Whether it answers what people are asked."""
+    return command.kind == "builtin" and command.name in NAMES
+
+
 async def asked_lately(occasion: Occasion) -> bool:
     """Whether people are asked something in the thread of an event, or were within the last day."""
     event, since = occasion.event, occasion.parts.clock.now() - LATELY

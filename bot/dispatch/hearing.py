@@ -23,7 +23,7 @@ from bot.dispatch.ears import EARS, listen
 from bot.dispatch.elsewhere import Elsewhere
 from bot.dispatch.identity import Identity
 from bot.dispatch.looking import Looked, Looking
-from bot.dispatch.memory import confirm_own, is_purged, observe
+from bot.dispatch.memory import confirm_own, is_purged, observe, thread_of
 from bot.dispatch.occasion import Ear, Heard, Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.dispatch.review_request import read_review
@@ -51,42 +51,38 @@ class Hearing:
         self._elsewhere = Elsewhere(parts)
         self._looking = Looking(parts)
 
-    async def hear(self, delivery: Delivery) -> None:
-        """Settle it, with all that follows from it."""
+    async def hear(self, delivery: Delivery) -> bool:
+        """Settle it, with all that follows from it; False where it is put off and has to be looked at again."""
         if not delivery.body:
-            await self._ignore(delivery, PURGED)
-            return
+            return await self._ignore(delivery, PURGED)
         payload = json.loads(delivery.body)
         # nothing that comes in from outside is kept under this name
         due = schedules.due_of(payload) if delivery.event == schedules.EVENT else None
         event = due if due is not None else events.normalise(delivery.event, payload)
         if isinstance(event, events.Ignored):
-            await self._ignore(delivery, event.reason)
-            return
+            return await self._ignore(delivery, event.reason)
         identity = await self._p.identities.get()
         if isinstance(event, Notice) and event.name != "push":
-            await self._ends(delivery, event, identity)
-            return
+            return await self._ends(delivery, event, identity)
         repository = event.repositories[0] if isinstance(event, Notice) else event.repository
         if not identity.serves(repository.owner):
             reason = f"the owner {repository.owner.login} is not in BOT_ALLOWED_OWNERS"
-            await self._ignore(delivery, reason)
-            return
+            return await self._ignore(delivery, reason)
         if not event.installation_id:
-            await self._ignore(delivery, "the delivery names no installation")
-            return
+            return await self._ignore(delivery, "the delivery names no installation")
         client = self._p.github.repository(event.installation_id, repository)
         if isinstance(event, Signal | Notice | Due):
             try:
                 await self._elsewhere.hear(delivery, event, identity, client)
             except Postponed as postponed:
-                await self._later(delivery, postponed)
-        elif self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
-            await self._own(Occasion(self._p, delivery, event, identity, client))
-        else:
-            await self._foreign(Occasion(self._p, delivery, event, identity, client))
+                return await self._later(delivery, postponed)
+            return True
+        occasion = Occasion(self._p, delivery, event, identity, client)
+        if self._p.identities.wrote(event.sender, event.comment) or identity.is_me(event.sender):
+            return await self._own(occasion)
+        return await self._foreign(occasion)
 
-    async def _ends(self, delivery: Delivery, notice: Notice, identity: Identity) -> None:
+    async def _ends(self, delivery: Delivery, notice: Notice, identity: Identity) -> bool:
         """What goes takes along what is under way in it, whoever owns it: only rows that are there are touched."""
 
         def work(session: Session) -> str:
@@ -96,8 +92,9 @@ class Hearing:
 
         reason = await publish.write(self._p.store, work)
         _log.info("delivery", guid=delivery.guid, delivery=delivery.id, reason=reason)
+        return True
 
-    async def _own(self, occasion: Occasion) -> None:
+    async def _own(self, occasion: Occasion) -> bool:
         """Step 1: our own doing confirms its slot, and starts nothing; our pull requests are checked as others are."""
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
         heard = await listen((hear_configuration,), occasion)
@@ -126,15 +123,18 @@ class Hearing:
                 work(session, younger)
 
             await self._p.store.write(taken_back)
+        return True
 
-    async def _foreign(self, occasion: Occasion) -> None:
+    async def _foreign(self, occasion: Occasion) -> bool:
         delivery, event, client = occasion.delivery, occasion.event, occasion.client
         gone, before = await self._p.store.read(
-            lambda session: (is_purged(session, event), scanned.text_before(session, delivery, event))
+            lambda session: (
+                is_purged(session, event, thread_of(session, event)),
+                scanned.text_before(session, delivery, event),
+            )
         )
         if gone:
-            await self._purged(delivery, event)
-            return
+            return await self._purged(delivery, event)
         if before != event.old_text:
             occasion.event = event = replace(event, old_text=before)
         ours = event.comment is not None and self._p.identities.mine(event.comment)
@@ -145,8 +145,7 @@ class Hearing:
             occasion.asked = tuple(looked.asked)
             heard = await listen(self._ears, occasion)
         except Postponed as postponed:
-            await self._later(delivery, postponed, event)
-            return
+            return await self._later(delivery, postponed, event)
         acceptance = occasion.acceptance()
         if event.subject == "review" and event.comment is not None and any(one.for_workflow for one in looked.asked):
             acceptance = replace(acceptance, said=await read_review(client, event.issue.number, event.comment))
@@ -175,8 +174,9 @@ class Hearing:
         _log.info(
             "delivery", guid=delivery.guid, delivery=delivery.id, asked=asked, reason="; ".join(_reasons(looked, heard))
         )
+        return True
 
-    async def _purged(self, delivery: Delivery, event: Event) -> None:
+    async def _purged(self, delivery: Delivery, event: Event) -> bool:
         """What was deleted meanwhile asks for nothing, and its text is kept nowhere."""
 
         def work(session: Session) -> None:
@@ -186,8 +186,9 @@ class Hearing:
 
         await self._p.store.write(work)
         _log.info("delivery", guid=delivery.guid, delivery=delivery.id, reason=PURGED)
+        return True
 
-    async def _later(self, delivery: Delivery, postponed: Postponed, event: Event | None = None) -> None:
+    async def _later(self, delivery: Delivery, postponed: Postponed, event: Event | None = None) -> bool:
         """Look again then."""
         now = self._p.clock.now()
         since = (delivery.trying_since or now) if postponed.trying else delivery.trying_since
@@ -198,12 +199,14 @@ class Hearing:
                 _about(session, delivery, event)
 
         await self._p.store.write(work)
+        return False
 
-    async def _ignore(self, delivery: Delivery, reason: str) -> None:
+    async def _ignore(self, delivery: Delivery, reason: str) -> bool:
         _log.info("delivery", guid=delivery.guid, delivery=delivery.id, state=str(DeliveryState.IGNORED), reason=reason)
         await self._p.store.write(
             lambda session: deliveries.settle(session, delivery.id, DeliveryState.IGNORED, reason[:500])
         )
+        return True
 
 
 def _settled(
@@ -242,11 +245,11 @@ def _keep_or_purge(session: Session, delivery: Delivery, event: Event) -> None:
     """Note what a delivery is about; once that is deleted, its text is nowhere among the deliveries."""
     _about(session, delivery, event)
     comment, repository = event.comment, event.repository
-    thread = threads.find(session, repository.id, event.issue.number)
+    thread = thread_of(session, event)
     if thread is not None and thread.gone == "deleted":
         deliveries.purge_thread(session, repository.id, thread.number)
     if comment is not None and event.action == "deleted":
         review = comment.place.review_id if comment.place is not None else None
         deliveries.purge(session, repository.id, comment.id, comment.kind, review)
-    elif is_purged(session, event):
+    elif is_purged(session, event, thread):
         deliveries.empty(session, delivery.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -30,7 +30,9 @@ _log = log.get("dispatch")
 T = TypeVar("T")
 
 #: threads whose deliveries are looked at side by side
-SIDE_BY_SIDE = 8
+SIDE_BY_SIDE = 16
+#: deliveries taken up at once
+BATCH = 64
 #: seconds between looks when nothing rings
 LOOK_EVERY = 5.0
 #: seconds before another look where the database refuses
@@ -94,74 +96,74 @@ class Intake:
         bell = self._p.store.bell("delivery")
         async with asyncio.TaskGroup() as group:
             while True:
-                seen, before = bell.count, self._p.clock.now()
+                seen = bell.count
                 try:
-                    fresh = await self._spread(group)
-                    wait = 0.0 if fresh else min(LOOK_EVERY, await self._until_due(before))
+                    wait = await self._spread(group)
                 except Transient:  # the store says so
                     await self._p.clock.sleep(PAUSE)
                     continue
-                if not fresh:
-                    # another process (`threadsmith replay`) changes rows without ringing
-                    await bell.wait(seen, wait)
+                # another process (`threadsmith replay`) changes rows without ringing
+                if wait > 0:
+                    await bell.wait(seen, min(LOOK_EVERY, wait))
 
-    async def _spread(self, group: asyncio.TaskGroup) -> bool:
-        """Start a task for each thread that has something new and is not being looked at; whether there was any."""
-        groups = await self._fresh()
+    async def _spread(self, group: asyncio.TaskGroup) -> float:
+        """Start a task for each thread that has something new and is not being looked at; seconds until the next look,
+        unless something rings.
+        """
+        groups, wait = await self._fresh()
         await self._note([delivery for found in groups.values() for _, delivery in found])
         for key, found in groups.items():
             ordered = [delivery for _, delivery in sorted(found, key=lambda pair: (pair[0], pair[1].id))]
             self._busy[key] = {delivery.id for delivery in ordered}
             group.create_task(self._thread(key, ordered))
-        return bool(groups)
+        return wait
 
-    async def _fresh(self) -> dict[str, list[tuple[datetime, Delivery]]]:
-        """The next due deliveries of threads that nobody looks at; however many wait for one that somebody does."""
+    async def _fresh(self) -> tuple[dict[str, list[tuple[datetime, Delivery]]], float]:
+        """The next due deliveries of threads that nobody looks at; however many wait for one that somebody does.
+
+        And the seconds until one is due that is not now, 0 where there may be more that are: who is done with a thread
+        rings for what waits in it.
+        """
         now = self._p.clock.now()
         groups: dict[str, list[tuple[datetime, Delivery]]] = {}
-        while not groups:
+        while True:
             seen = {delivery_id for ids in self._busy.values() for delivery_id in ids}
-            batch = await self._p.store.read(partial(deliveries.open_batch, now=now, busy=seen))
-            if not batch:
-                break
+            batch, due = await self._p.store.read(partial(_open, now=now, busy=seen))
             for delivery in batch:
                 key, at = _place(delivery)
                 if key in self._busy:
                     self._busy[key].add(delivery.id)
                 else:
                     groups.setdefault(key, []).append((at, delivery))
-        return groups
+            if len(batch) < BATCH:
+                wait = LOOK_EVERY if due is None else max(0.05, (due - self._p.clock.now()).total_seconds())
+                return groups, wait
+            if groups:
+                return groups, 0.0
 
     async def _thread(self, key: str, ordered: Sequence[Delivery]) -> None:
+        settled = False
         try:
             async with self._places:
-                for delivery in ordered:
-                    await self._one(delivery)
+                settled = all([await self._one(delivery) for delivery in ordered])
         except Lost:  # another process has the duty: what is left here is looked at there
             raise
         except Exception as error:  # noqa: BLE001  # what became of it could not be kept: it is new, and looked at again
             _log.error("delivery_not_settled", thread=key, exc_info=error)
             await self._p.clock.sleep(PAUSE)
         finally:
-            self._busy.pop(key, None)
-            self._p.store.bell("delivery").ring()
+            behind = self._busy.pop(key, set()).difference(delivery.id for delivery in ordered)
+            if behind or not settled:
+                self._p.store.bell("delivery").ring()
 
-    async def _until_due(self, before: datetime) -> float:
-        """Seconds until one is due that was not at `before`; who is done with a thread rings for what waits in it."""
-        # whichever is earlier: the clock may have been set back meanwhile
-        after = min(before, self._p.clock.now())
-        due = await self._p.store.read(partial(deliveries.next_due, after=after))
-        if due is None:
-            return LOOK_EVERY
-        return max(0.05, (due - self._p.clock.now()).total_seconds())
-
-    async def _one(self, delivery: Delivery) -> None:
+    async def _one(self, delivery: Delivery) -> bool:
+        """Look at it; whether it is surely settled, so that nobody has to look at it again."""
         if delivery.interruptions >= suspects.INTERRUPTIONS:
             _log.error("delivery_set_aside", guid=delivery.guid, reason=_ENDED)
             await self._told(delivery, SET_ASIDE, _ENDED, waits=True)
-            return
+            return False
         try:
-            await self._hearing.hear(delivery)
+            return await self._hearing.hear(delivery)
         except Lost:
             raise
         except Transient as error:
@@ -171,6 +173,7 @@ class Intake:
                 _log.exception("delivery_crashed", delivery=delivery.guid)
             words = REFUSED if isinstance(error, NotFound | Forbidden) else BROKEN
             await self._failed(delivery, f"{type(error).__name__}: {error}", words)
+        return False
 
     async def _again(self, delivery: Delivery, error: Transient) -> None:
         now = self._p.clock.now()
@@ -215,6 +218,11 @@ class Intake:
                 self._owed.tell(session, owed, words)
 
         await publish.write(self._p.store, work)
+
+
+def _open(session: Session, now: datetime, busy: Collection[str]) -> tuple[list[Delivery], datetime | None]:
+    """The oldest that are due, `busy` ones left out, and when the next is that is not yet."""
+    return deliveries.open_batch(session, now, BATCH, busy=busy), deliveries.next_due(session, now)
 
 
 def _place(delivery: Delivery) -> tuple[str, datetime]:

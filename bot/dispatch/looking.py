@@ -88,17 +88,18 @@ class Looking:
         # nobody is authorised yet, and Markdown can be made slow to read
         long = len(event.text) + len(event.old_text or "") > THREAD_FROM
         found = await asyncio.to_thread(search) if long else search()
+        meant = [read(mention.text, asked=True) for mention in found[:REQUESTS_MAX]]
         # where nobody was asked of late, words behind `approve` are no answer but a request
-        asked = bool(found) and await answering.asked_lately(occasion)
+        if any(map(answering.is_answer, meant)) and not await answering.asked_lately(occasion):
+            meant = [read(mention.text) for mention in found[:REQUESTS_MAX]]
         looked = Looked()
         looked.mentioned = bool(found)
         looked.surplus = max(0, len(found) - REQUESTS_MAX)
-        for ordinal, mention in enumerate(found[:REQUESTS_MAX]):
-            command = read(mention.text, asked=asked)
+        for ordinal, command in enumerate(meant):
             if configured.configuration is None:  # what was meant cannot be told while the names are not known
                 command = replace(command, suggestion=None)
             verdict = await occasion.authorised(await self._needed(event, configured, command))
-            if isinstance(verdict, Denied) and command.name in answering.NAMES and command.kind == "builtin":
+            if isinstance(verdict, Denied) and answering.is_answer(command):
                 verdict = await answering.admitted(occasion, verdict)
             match verdict:
                 case Allowed(role=role):

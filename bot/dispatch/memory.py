@@ -76,7 +76,7 @@ def confirm_own(
         threads.forget(session, thread.id, comment, now)
         return None
     mark = marker.find(comment.body, repository_id=event.repository.id, thread=event.issue.number)
-    if not _is_bare(event) and not is_purged(session, event):
+    if not _is_bare(event) and not is_purged(session, event, thread):
         threads.remember(session, thread.id, comment, now, str(mark.slot) if mark else None)
     if mark is None or event.action not in ("created", "submitted"):
         return None
@@ -95,12 +95,17 @@ def body_as_comment(event: Event) -> Comment:
     return Comment(0, issue.author, issue.body, issue.created_at, issue.updated_at, issue.url)
 
 
-def is_purged(session: Session, event: Event) -> bool:
-    """Whether what an event tells of was deleted meanwhile, so that its text is kept nowhere and asks for nothing."""
-    if event.action == "deleted":
-        return False
-    thread = threads.find(session, event.repository.id, event.issue.number)
-    if thread is None:
+def thread_of(session: Session, event: Event) -> Thread | None:
+    """The thread that an event is about; None where nothing is known of it yet."""
+    return threads.find(session, event.repository.id, event.issue.number)
+
+
+def is_purged(session: Session, event: Event, thread: Thread | None) -> bool:
+    """Whether what an event tells of was deleted meanwhile, so that its text is kept nowhere and asks for nothing.
+
+    `thread` is its own, None where there is none yet.
+    """
+    if event.action == "deleted" or thread is None:
         return False
     comment = event.comment
     if comment is not None and threads.is_deleted(session, thread.id, comment.id, comment.kind):

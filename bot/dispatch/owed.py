@@ -8,7 +8,7 @@ from bot import log
 from bot.dispatch import events, review_loop, schedules, triggers
 from bot.dispatch.configuration import Configured
 from bot.dispatch.looking import Looking
-from bot.dispatch.memory import is_purged
+from bot.dispatch.memory import is_purged, thread_of
 from bot.dispatch.occasion import Occasion, Postponed
 from bot.dispatch.parts import Parts
 from bot.errors import BotError, Transient
@@ -73,7 +73,7 @@ class Owed:
     def tell(self, session: Session, occasion: Occasion, words: str) -> None:
         """Say so, where the request was made and still stands."""
         event, acceptance = occasion.event, occasion.acceptance()
-        if is_purged(session, event):
+        if is_purged(session, event, thread_of(session, event)):
             return
         thread = threads.ensure(session, event.repository, event.issue, event.installation_id)
         slot = Slot(f"dispatch/{occasion.delivery.id}", "failed")

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from bot.model.allowance import UNTOLD, over, struck
+from bot.model.allowance import UNTOLD, struck
 from bot.store import Session, meters
-from bot.store.tables import Meter
+from bot.store.meters import Level
 
 #: seconds by which the clocks of two processes may differ
 _SKEW = 5.0
@@ -34,7 +34,7 @@ class Pace:
 
         `creates` is the id of the row that makes content, None for a write that makes none.
         """
-        meter = meters.meter(session, installation, tokens=self._burst, now=now)
+        meter = meters.level(session, installation, tokens=self._burst, now=now)
         tokens = self._tokens(meter, now)
         # a thousandth of a token is rounding, not haste
         short = 0.0 if tokens >= 0.999 else (1 - tokens) / self._rate
@@ -44,7 +44,7 @@ class Pace:
         if wait > 0:
             return wait
         meter.tokens, meter.filled_at = tokens - 1, now
-        session.add(meter)
+        meters.keep(session, installation, meter)
         if creates is not None:
             longest = timedelta(seconds=self._windows[-1][0])
             meters.purge(session, installation, now - longest, now + longest)
@@ -62,25 +62,31 @@ class Pace:
         wait = None if told == UNTOLD else told
         until, meter.strikes = struck(meter.blocked_until, meter.strikes, wait, sent or now, now)
         meter.blocked_until = until
-        session.add(meter)
+        meters.keep(session, installation, meter)
         return until
 
     def answered(
-        self, session: Session, installation: int, row_id: str, sent: datetime | None, now: datetime, *, calls: int = 0
+        self,
+        session: Session,
+        installation: int,
+        creates: str | None,
+        sent: datetime | None,
+        now: datetime,
+        *,
+        calls: int = 0,
     ) -> None:
-        """GitHub answered what `take` let go at `sent`. With `calls` it was done, and took so many writes.
+        """GitHub answered what `take` let go at `sent`, `creates` as it was given there. With `calls` it was done, and
+        took so many writes.
 
         Those beyond the one that was counted are paid for by what comes next, and the next limit without a time starts
         from the shortest wait again.
         """
-        if sent is not None:
-            meters.created(session, row_id, sent, now)
+        if creates is not None and sent is not None:
+            meters.created(session, creates, sent, now)
+        if calls > 1:
+            self.spent(session, installation, calls - 1, now)
         if calls:
-            meter = self._filled(session, installation, now)
-            if over(meter.blocked_until, sent or now):
-                meter.strikes = 0
-            meter.tokens -= calls - 1
-            session.add(meter)
+            meters.calm(session, installation, sent or now)
 
     def unsent(self, session: Session, row_id: str, sent: datetime | None) -> None:
         """What `take` let go never reached GitHub, or was refused for its rate: it created nothing."""
@@ -91,14 +97,14 @@ class Pace:
         """Writes left that nobody asked for: what comes next pays for them."""
         meter = self._filled(session, installation, now)
         meter.tokens -= calls
-        session.add(meter)
+        meters.keep(session, installation, meter)
 
-    def _filled(self, session: Session, installation: int, now: datetime) -> Meter:
-        meter = meters.meter(session, installation, tokens=self._burst, now=now)
+    def _filled(self, session: Session, installation: int, now: datetime) -> Level:
+        meter = meters.level(session, installation, tokens=self._burst, now=now)
         meter.tokens, meter.filled_at = self._tokens(meter, now), now
         return meter
 
-    def _tokens(self, meter: Meter, now: datetime) -> float:
+    def _tokens(self, meter: Level, now: datetime) -> float:
         """How many there are by now."""
         # a clock that went back takes nothing. It gives one: what is refused is not kept, so that the meter would stand
         # in the future, and nothing be sent, for as long as the clock needs to get there

@@ -16,7 +16,7 @@ from bot.publish.pace import Pace
 from bot.publish.performer import Act, Made
 from bot.store import Session, Store, ended, named_as, outbox
 from bot.store.tables import Outbox, Thread
-from bot.store.turn import ELSEWHERE
+from bot.store.turn import ELSEWHERE, is_new
 
 _log = log.get("publish")
 
@@ -45,7 +45,8 @@ class Records:
                 put_away(session, row.run_id, now)
             if row.action not in ELSEWHERE and not looked:
                 installation = act.thread.installation_id
-                self._pace.answered(session, installation, row.id, row.sent_at, now, calls=made.calls)
+                creates = row.id if is_new(row) else None
+                self._pace.answered(session, installation, creates, row.sent_at, now, calls=made.calls)
 
         await self.commit(work, row, whoever=not looked)
 

@@ -11,20 +11,21 @@ from functools import partial
 from bot import log
 from bot.errors import Transient
 from bot.model.clock import Clock
+from bot.model.state import OutboxState
 from bot.publish.pace import Pace
 from bot.publish.performer import Performer
 from bot.publish.sending import PAUSE, Sending
 from bot.publish.set_aside import set_aside
 from bot.store import Session, Store, doubt, outbox
 from bot.store.outbox import Saying
-from bot.store.turn import CONTENT, ELSEWHERE
+from bot.store.turn import ELSEWHERE, is_new
 
 _log = log.get("publish")
 
 #: seconds after sending at which what got no answer is looked for; after the last it is done again
 LOOKS = (5.0, 30.0, 90.0)
 #: calls under way at once
-AT_ONCE = 8
+AT_ONCE = 16
 #: seconds between two looks at what dead processes were sending
 DEAD_EVERY = 2.5
 #: seconds that calls under way get to end when sending stops
@@ -109,10 +110,8 @@ class Sender:
         try:
             while True:
                 seen = bell.count
-                before = self._clock.now()
                 try:
-                    await self._spread(start)
-                    at = await self.wakes(before)
+                    _, at = await self._spread(start)
                 except Transient:  # the store says so
                     await self._clock.sleep(PAUSE)
                     continue
@@ -141,9 +140,10 @@ class Sender:
         with suppress(Transient):  # where nobody can write, a dead process's rows are found by whoever can
             await self._store.write(lambda session: doubt.leave(session, self._owner, self._look_at()))
 
-    async def wakes(self, after: datetime) -> datetime | None:
-        """When there is something to do that had to wait at `after`, None where nothing waits for a time."""
-        due = await self._store.read(lambda session: outbox.next_due(session, after))
+    def _wakes(self, due: datetime | None, after: datetime) -> datetime | None:
+        """When there is something to do that had to wait at `after`, None where nothing waits for a time. `due` is the
+        earliest time of a row behind `after`, as of then: whatever changes one later rings.
+        """
         # one whose time was over by then held nothing up: whoever claims forgets it, and nobody did
         times = [until for until in self._paced.values() if until > after]
         times += [due] if due is not None else []
@@ -151,20 +151,21 @@ class Sender:
             times.append(self._clock.now() + timedelta(seconds=seconds))
         return min(times, default=None)
 
-    async def sweep(self) -> None:
-        """Do everything that is due now, and what follows from it, then return."""
+    async def sweep(self) -> datetime | None:
+        """Do everything that is due now, and what follows from it; returns when there is something that had to wait."""
         while True:
             async with asyncio.TaskGroup() as group:
-                if not await self._spread(group.create_task):
-                    return
+                started, at = await self._spread(group.create_task)
+                if not started:
+                    return at
 
-    async def _spread(self, start: Callable[[Coroutine[None, None, None]], object]) -> int:
-        """Start a task for everything that is due; returns how many."""
+    async def _spread(self, start: Callable[[Coroutine[None, None, None]], object]) -> tuple[int, datetime | None]:
+        """Start a task for everything that is due; returns how many, and when there is something that had to wait."""
         started = 0
         now = self._clock.now()
         async with self._finding:
             busy = set(self._looking)  # a look that ends while we read makes what we read old
-            unsure, pending = await self._store.read(lambda session: self._due(session, now))
+            unsure, pending, due = await self._store.read(lambda session: self._due(session, now))
             for saying in unsure:
                 row_id = saying.row.id
                 if row_id not in busy:
@@ -190,12 +191,14 @@ class Sender:
             started += len(claimed)
             # whoever got fewer than there was room for has all of them, or the last one went alone
             pending = len(claimed) == places or alone
-        return started
+        return started, self._wakes(due, now)
 
-    def _due(self, session: Session, now: datetime) -> tuple[list[Saying], bool]:
-        """What has to be looked for now (nothing while GitHub does not answer), and whether something may be sent."""
+    def _due(self, session: Session, now: datetime) -> tuple[list[Saying], bool, datetime | None]:
+        """What has to be looked for now (nothing while GitHub does not answer), whether something may be sent, and when
+        the next is due.
+        """
         unsure = [] if self._away() > 0 else doubt.due_unsure(session, now)
-        return unsure, outbox.any_due(session, now)
+        return unsure, outbox.any_due(session, now), outbox.next_due(session, now)
 
     async def _free(self) -> int:
         """Take every place that is free, one at least."""
@@ -243,30 +246,34 @@ class Sender:
         gone_back, self._paced_at = now < self._paced_at, now
         self._paced = {key: until for key, until in self._paced.items() if until > now and not gone_back}
         claimed: list[Saying] = []
-        while len(claimed) < most and (saying := self._next(session, now)) is not None:
-            claimed.append(saying)
-            if saying.row.id in self._suspects:
+        while (places := most - len(claimed)) > 0:
+            silent = [installation for installation, new in self._paced if not new]
+            no_content = [installation for installation, new in self._paced if new]
+            found = outbox.following(session, now, places, silent=silent, no_content=no_content, away=self._away() > 0)
+            for saying in found:
+                if self._taken(session, saying, now):
+                    claimed.append(saying)
+                    if saying.row.id in self._suspects:
+                        return claimed
+            # what was dropped held back others, and what the pace holds back had others behind it
+            if len(found) < places and not any(saying.row.state is OutboxState.DROPPED for saying in found):
                 break
         return claimed
 
-    def _next(self, session: Session, now: datetime) -> Saying | None:
-        while True:
-            silent = [installation for installation, new in self._paced if not new]
-            no_content = [installation for installation, new in self._paced if new]
-            saying = outbox.following(session, now, silent=silent, no_content=no_content, away=self._away() > 0)
-            if saying is None:
-                return None
-            row, thread = saying.row, saying.thread
-            if row.action in ELSEWHERE:
-                outbox.take(session, row, self._owner, now)
-                return saying
-            if thread.gone and row.action != "pull_request":
-                outbox.take(session, row, self._owner, now)
-                outbox.drop(session, row.id, thread.gone)
-                continue
-            creates = row.action in CONTENT and row.posted_id is None
-            wait = self._pace.take(session, thread.installation_id, creates=row.id if creates else None, now=now)
-            if wait <= 0:
-                outbox.take(session, row, self._owner, now)
-                return saying
-            self._paced[thread.installation_id, creates] = now + timedelta(seconds=wait)
+    def _taken(self, session: Session, saying: Saying, now: datetime) -> bool:
+        """Take a row whose turn it is, unless the pace holds it back; or drop what has no place to go to any more."""
+        row, thread = saying.row, saying.thread
+        if row.action in ELSEWHERE:
+            outbox.take(session, row, self._owner, now)
+            return True
+        if thread.gone and row.action != "pull_request":
+            outbox.take(session, row, self._owner, now)
+            outbox.drop(session, row.id, thread.gone)
+            return False
+        new, installation = is_new(row), thread.installation_id
+        wait = self._pace.take(session, installation, creates=row.id if new else None, now=now)
+        if wait > 0:
+            self._paced[installation, new] = now + timedelta(seconds=wait)
+            return False
+        outbox.take(session, row, self._owner, now)
+        return True

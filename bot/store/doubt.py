@@ -16,14 +16,13 @@ from bot.store.outbox import OF_SLOT, Saying
 from bot.store.suspects import INTERRUPTIONS
 from bot.store.tables import Outbox, Thread
 
-#: made once: it is asked whenever something is to be sent
+#: made once: they are asked whenever something is to be sent
+_IS_DUE = (Outbox.state == OutboxState.UNSURE, due(col(Outbox.not_before)))
+_ANY_DUE = select(Outbox.id).where(*_IS_DUE).limit(1)
 _DUE = (
     select(Outbox, Thread)
     .join(Thread, col(Thread.id) == col(Outbox.thread_id))
-    .where(
-        Outbox.state == OutboxState.UNSURE,
-        due(col(Outbox.not_before)),
-    )
+    .where(*_IS_DUE)
     .order_by(col(Outbox.id))
 )
 
@@ -53,6 +52,9 @@ def begin(session: Session, row_id: str, owner: str) -> Saying | None:
 
 def due_unsure(session: Session, now: datetime) -> list[Saying]:
     """Rows whose time to be looked for has come."""
+    # there is hardly ever one, and asking the ORM takes many times as long
+    if session.connection().execute(_ANY_DUE, moment(now)).first() is None:
+        return []
     found = session.exec(_DUE, params=moment(now)).all()
     return [Saying(row, thread) for row, thread in found]
 

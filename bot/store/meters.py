@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Table, bindparam, delete, insert, update
-from sqlmodel import Session, col, or_, select
+from sqlalchemy import Table, bindparam, delete, insert, or_, select, update
+from sqlmodel import Session
 
 from bot.model.ident import new_id
 from bot.store.tables import Creation, Meter
 
 _ROWS: Table = Creation.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_METERS: Table = Meter.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 #: made once: putting a statement together costs more than running it, and these run for everything that is sent. No
-#: creation is an object, so that nothing has to be brought up to date beside the database
-_METER = select(Meter).where(Meter.installation_id == bindparam("installation")).with_for_update()
+#: creation and no meter is an object, so that nothing has to be brought up to date beside the database
+_OF = _METERS.c.installation_id == bindparam("installation")
+_LEVEL = (
+    select(_METERS.c.tokens, _METERS.c.filled_at, _METERS.c.blocked_until, _METERS.c.strikes)
+    .where(_OF)
+    .with_for_update()
+)
+_NEW = insert(_METERS)
+_KEPT = (
+    update(_METERS)
+    .where(_OF)
+    .values(
+        tokens=bindparam("left"),
+        filled_at=bindparam("at"),
+        blocked_until=bindparam("until"),
+        strikes=bindparam("so_far"),
+    )
+)
+_CALM = (
+    update(_METERS).where(_OF, _METERS.c.strikes > 0, _METERS.c.blocked_until <= bindparam("sent")).values(strikes=0)
+)
 _BEFORE_LAST = (
-    select(Creation.at)
-    .where(Creation.installation_id == bindparam("installation"))
-    .order_by(col(Creation.at).desc())
+    select(_ROWS.c.at)
+    .where(_ROWS.c.installation_id == bindparam("installation"))
+    .order_by(_ROWS.c.at.desc())
     .offset(bindparam("later"))
     .limit(1)
 )
@@ -31,19 +52,48 @@ _OLD = delete(_ROWS).where(
 )
 
 
-def meter(session: Session, installation_id: int, *, tokens: float, now: datetime) -> Meter:
-    """The installation's meter; a new one has `tokens`. Its writer holds it until the end of the transaction."""
-    row = session.exec(_METER, params={"installation": installation_id}).first()
-    if row is None:
-        row = Meter(installation_id=installation_id, tokens=tokens, filled_at=now)
-        session.add(row)
-        session.flush()
-    return row
+@dataclass(slots=True)
+class Level:
+    """What a meter shows: see `bot.store.tables.Meter`."""
+
+    tokens: float
+    filled_at: datetime
+    blocked_until: datetime | None = None
+    strikes: int = 0
+
+
+def level(session: Session, installation_id: int, *, tokens: float, now: datetime) -> Level:
+    """What the installation's meter shows; a new one has `tokens`. Its writer holds it until the transaction ends."""
+    row = session.connection().execute(_LEVEL, {"installation": installation_id}).first()
+    if row is not None:
+        return Level(*row)
+    new = Level(tokens, now)
+    values = {"installation_id": installation_id, "tokens": tokens, "filled_at": now, "strikes": new.strikes}
+    session.connection().execute(_NEW, values)
+    return new
+
+
+def keep(session: Session, installation_id: int, shows: Level) -> None:
+    """The installation's meter, which is there, shows this from now on."""
+    values = {
+        "installation": installation_id,
+        "left": shows.tokens,
+        "at": shows.filled_at,
+        "until": shows.blocked_until,
+        "so_far": shows.strikes,
+    }
+    session.connection().execute(_KEPT, values)
+
+
+def calm(session: Session, installation_id: int, sent: datetime) -> None:
+    """What was sent at `sent` was done: a limit that was over by then was the last of its row."""
+    session.connection().execute(_CALM, {"installation": installation_id, "sent": sent})
 
 
 def created_before_last(session: Session, installation_id: int, most: int) -> datetime | None:
     """When the `most`-th newest creation was, None where there are fewer."""
-    return session.exec(_BEFORE_LAST, params={"installation": installation_id, "later": most - 1}).first()
+    found = session.connection().execute(_BEFORE_LAST, {"installation": installation_id, "later": most - 1}).first()
+    return None if found is None else found.at
 
 
 def create(session: Session, installation_id: int, outbox_id: str, at: datetime) -> None:

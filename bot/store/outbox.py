@@ -153,12 +153,14 @@ def parts(session: Session, slot: Slot) -> list[Outbox]:
 def following(
     session: Session,
     now: datetime,
+    most: int,
     *,
     silent: Collection[int] = (),
     no_content: Collection[int] = (),
     away: bool = False,
-) -> Saying | None:
-    """What is to be sent next.
+) -> list[Saying]:
+    """What is to be sent next, `most` at most. None of it has to wait for another: what is under way holds back what
+    what is pending does.
 
     Results of one thread go out in dispatch order: an open earlier one holds back later ones of its thread, no
     others; so does an earlier run that was cancelled and has not ended yet. What one attempt waits for is done in the
@@ -167,10 +169,9 @@ def following(
     GitHub is `away`.
     """
     bounds = {
-        **moment(now), "silent": list(silent), "no_content": list(no_content), "away": away,
+        **moment(now), "silent": list(silent), "no_content": list(no_content), "away": away, "most": most,
     }  # fmt: skip
-    row = session.exec(turn(), params=bounds).first()
-    return None if row is None else Saying(row, session.get_one(Thread, row.thread_id))
+    return [Saying(row, thread) for row, thread in session.exec(turn(), params=bounds)]
 
 
 def take(session: Session, row: Outbox, owner: str, now: datetime) -> None:
@@ -298,4 +299,4 @@ def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | N
 
 def next_due(session: Session, after: datetime) -> datetime | None:
     """When the earliest row is due that waits for a time behind `after`."""
-    return session.exec(_NEXT_DUE, params={"after": after}).one()
+    return session.connection().execute(_NEXT_DUE, {"after": after}).scalar()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Table, bindparam
+from sqlalchemy import Select, Table, bindparam
 from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
@@ -12,6 +13,8 @@ from bot.model.state import DispatchState
 from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
 
 _SPEND: Table = Spend.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_DISPATCH: Table = Dispatch.__table__  # type: ignore[attr-defined]  # SQLModel types no table
+_THREAD: Table = Thread.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 #: made once, and asked of the connection, as it is at every start of a step
 _SPENT = rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"))
 
@@ -29,14 +32,9 @@ def spent(
         if any(isinstance(row, Spend) for row in session.new):
             session.flush()
         return session.connection().execute(_SPENT, {"since": since}).scalar() or 0.0
-    query = select(func.sum(col(Spend.cost))).where(col(Spend.at) >= since)
-    if repository_id is not None:
-        query = query.where(Spend.repository_id == repository_id)
-    if thread_id is not None:
-        query = query.where(Spend.thread_id == thread_id)
-    if actor_id is not None:
-        query = query.where(Spend.actor_id == actor_id)
-    return session.exec(query).one() or 0.0
+    named = _named(repository_id=repository_id, thread_id=thread_id, actor_id=actor_id)
+    session.flush()
+    return session.connection().execute(_spent(frozenset(named)), {"since": since, **named}).scalar() or 0.0
 
 
 def dispatched(
@@ -48,20 +46,36 @@ def dispatched(
     actor_id: int | None = None,
 ) -> int:
     """Dispatches accepted since then in a repository, narrowed to what is named."""
-    query = (
-        select(func.count(col(Dispatch.id)))
-        .join(Thread, col(Thread.id) == col(Dispatch.thread_id))
+    named = _named(repository_id=repository_id, thread_id=thread_id, actor_id=actor_id)
+    session.flush()
+    return session.connection().execute(_dispatched(frozenset(named)), {"since": since, **named}).scalar_one()
+
+
+def _named(**scope: int | str | None) -> dict[str, int | str]:
+    return {name: value for name, value in scope.items() if value is not None}
+
+
+@cache
+def _spent(named: frozenset[str]) -> Select[float | None]:
+    """Made once for what is named: putting a statement together costs more than running it."""
+    return _SPENT.where(*(_SPEND.c[name] == bindparam(name) for name in sorted(named)))
+
+
+@cache
+def _dispatched(named: frozenset[str]) -> Select[int]:
+    """As `_spent`."""
+    columns = {"repository_id": _THREAD.c.repository_id} | {
+        name: _DISPATCH.c[name] for name in ("thread_id", "actor_id")
+    }
+    return (
+        rows_of(func.count(_DISPATCH.c.id))
+        .join(_THREAD, _THREAD.c.id == _DISPATCH.c.thread_id)
         .where(
-            col(Dispatch.created_at) >= since,
-            Thread.repository_id == repository_id,
-            col(Dispatch.state) != DispatchState.REFUSED,
+            _DISPATCH.c.created_at >= bindparam("since"),
+            _DISPATCH.c.state != DispatchState.REFUSED,
+            *(columns[name] == bindparam(name) for name in sorted(named)),
         )
     )
-    if thread_id is not None:
-        query = query.where(Dispatch.thread_id == thread_id)
-    if actor_id is not None:
-        query = query.where(Dispatch.actor_id == actor_id)
-    return session.exec(query).one()
 
 
 def of_dispatch(session: Session, dispatch_id: str) -> tuple[float, int]:

@@ -6,28 +6,36 @@ from pathlib import Path
 
 import httpx
 
-from tests.bench.figures import Goal, Pace, Row, shown
+from tests.bench.figures import Goal, Pace, Row, middle, shown
 from tests.bench.github_process import GitHub
 from tests.bench.long_thread import LENGTHS, opened
 
 #: GitHub gives no more of them at once
 _PAGE = 100
+#: comments by which a thread is longer: where a page ends that holds the newest ones is another matter in each
+_NEAR = (0, 11, 22, 33, 44)
 
 
 async def measure(pace: Pace, folder: Path) -> Row:
-    """One dispatch in each thread; counting needs no rounds."""
-    calls, reads, size = dict[int, int](), dict[int, int](), dict[int, int]()
+    """One dispatch in each thread, and in some that are a little longer; counting needs no rounds."""
+    calls, reads, size = dict[int, int](), dict[int, int](), dict[int, float]()
     all_calls, all_size = dict[int, int](), dict[int, int]()
-    for length in LENGTHS:
-        async with opened(folder / str(length), length) as thread:
-            github = thread.github
-            before, sent = len(github.world.requests), github.sent
-            await thread.ask()
-            seen = github.world.requests[before:]
-            calls[length], size[length] = len(seen), github.sent - sent
-            reads[length] = sum(each.method == "GET" and "/issues/1" in each.path for each in seen)
-            all_calls[length], all_size[length] = await _all_pages(github)
     longest, shortest, full = LENGTHS[-1], LENGTHS[0], LENGTHS[2]
+    for length in LENGTHS:
+        sizes = list[int]()
+        for near in _NEAR if length >= full else _NEAR[:1]:
+            async with opened(folder / str(length + near), length + near) as thread:
+                github = thread.github
+                before, sent = len(github.world.requests), github.sent
+                await thread.ask()
+                seen = github.world.requests[before:]
+                sizes.append(github.sent - sent)
+                calls[length] = max(calls.get(length, 0), len(seen))
+                about = sum(each.method == "GET" and "/issues/1" in each.path for each in seen)
+                reads[length] = max(reads.get(length, 0), about)
+                if not near:
+                    all_calls[length], all_size[length] = await _all_pages(github)
+        size[length] = middle(sizes)
 
     def growth(counts: dict[int, int]) -> float:
         return counts[longest] / counts[shortest]
@@ -52,6 +60,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
         (
             "A dispatch with one agent step that sees the thread, from delivery to answer: writes are counted too.",
             f"The bytes are compared with {full:,} comments: of a shorter thread there is less than a page to read.",
+            (
+                f"From {full:,} comments on: the median bytes, and the most calls, of threads longer by"
+                f" {', '.join(map(str, _NEAR))} comments. Where in its page the newest one stands makes a difference."
+            ),
         ),
     )  # fmt: skip
 

@@ -72,6 +72,24 @@ def test_a_page_is_as_small_as_the_window_lets_it() -> None:
             assert count - start >= min(count, wanted, 40)
 
 
+def test_a_page_holds_hardly_more_than_is_wanted() -> None:
+    """Wherever the newest comment stands; what is not there takes no place on a page."""
+    for counts in (range(900, 1_100), range(9_900, 10_100)):
+        pages = [(count, *page_of(count, count + 10, 30, count)) for count in counts]
+        held = [count - (page - 1) * size for count, size, page in pages]
+        assert min(held) == 30
+        assert max(held) <= 37
+        assert sum(held) / len(held) < 32
+
+
+def test_what_came_later_counts_too() -> None:
+    """Of an old request's page there is more than what was said before it, so that the smallest page it is."""
+    for low in range(900, 1_100):
+        size, _ = page_of(low, low + 10, 30, 2_000)
+        held = {each: low - (low - 1) // each * each for each in range(30, size)}
+        assert all(have < 30 or have + 10 > each for each, have in held.items())
+
+
 def test_a_page_that_looks_back_holds_what_it_can() -> None:
     """At least half a page of those before, or all; where the last one is not known, whichever it may be."""
     for low in range(1, 20_001, 7):
@@ -236,9 +254,21 @@ async def test_a_page_is_small_where_the_store_knows_that_it_will_do(length: int
     thread = Thread([*(comment(n) for n in range(1, length)), mention(length)])
     snapshot = await read(thread, thread.items[-1], **_remembered(thread, 31))
     assert seen(snapshot) == list(range(length - 5, length))
-    assert thread.sizes[0] < 75
-    assert len(thread.sizes) == 1
+    assert len(thread.given) == 1
+    assert thread.given[0] < 40
     assert len(snapshot.messages) < 60
+
+
+async def test_what_was_said_after_an_old_request_makes_no_page_large() -> None:
+    """There are 200 comments behind it: a page of 97 would hold 67 of them."""
+    thread = Thread(
+        [*(comment(n) for n in range(1, 1_000)), mention(1_000), *(comment(n) for n in range(1_001, 1_201))]
+    )
+    asked = thread.items[999]
+    before = Thread(thread.items[:1_000])
+    snapshot = await read(thread, asked, **_remembered(before, 31))
+    assert seen(snapshot) == [995, 996, 997, 998, 999]
+    assert thread.given == [44]
 
 
 @pytest.mark.parametrize(
@@ -269,8 +299,8 @@ async def test_a_small_page_that_will_not_do_is_followed_by_a_large_one() -> Non
     snapshot = await read(thread, thread.items[-1], **known)
     assert seen(snapshot) == [995, 996, 997, 998, 999]
     assert fates(snapshot)[928] == "beyond window"
-    assert len(thread.sizes) == 2
-    assert thread.sizes[1] > thread.sizes[0]
+    assert len(thread.given) == 2
+    assert thread.given[1] > 2 * thread.given[0]
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -77,6 +77,8 @@ class Thread:
         self.calls: list[str] = []
         #: how many comments each page could hold
         self.sizes: list[int] = []
+        #: how many each held
+        self.given: list[int] = []
 
     async def issue(self, number: int) -> Issue:
         self.calls.append("issue")
@@ -86,7 +88,9 @@ class Thread:
         self.calls.append(f"page {page}")
         self.sizes.append(per_page)
         start = (page - 1) * per_page
-        return CommentPage(tuple(self.items[start : start + per_page]), max(1, -(-len(self.items) // per_page)))
+        items = tuple(self.items[start : start + per_page])
+        self.given.append(len(items))
+        return CommentPage(items, max(1, -(-len(self.items) // per_page)))
 
 
 def ours(found: Comment) -> Slot | str | None:

@@ -15,7 +15,7 @@ from bot.dispatch.intake import LOOK_EVERY
 from bot.dispatch.owed import LIMITED, SET_ASIDE, UNANSWERED
 from bot.model.state import DeliveryState, RunState
 from bot.model.thread import Account
-from bot.store import deliveries
+from bot.store import Session, deliveries
 from tests.databases import on_both
 from tests.dispatch.scene import (
     ME,
@@ -99,6 +99,13 @@ async def test_the_role_counts_not_the_association(scene: Scene) -> None:
     assert await scene.became(guid) == (IGNORED, "meg has the role triage, write is needed")
 
 
+async def test_words_of_an_answer_are_a_request_where_nobody_was_asked(scene: Scene) -> None:
+    """And no answer, which there is nothing for."""
+    await scene.says(ANA, "@bot approve of nothing that is slow")
+    (dispatch,) = await scene.dispatched()
+    assert (dispatch.command, dispatch.trigger["text"]) == ("ask", "approve of nothing that is slow")
+
+
 async def test_what_is_refused_beside_what_is_done(scene: Scene) -> None:
     """The reason is kept, though something else of the same comment is done, or something else is told of it."""
     scene.configure("version: 1\nworkflows: {deploy: {trigger_role: maintain, steps: [{id: a, run: date}]}}\n")
@@ -135,8 +142,8 @@ async def test_a_thread_that_hangs_holds_up_no_other(scene: Scene) -> None:
     await scene.until(scene.open, 0)
 
 
-async def test_what_is_due_in_a_thread_that_hangs_is_not_looked_for_all_the_time(scene: Scene) -> None:
-    """Whoever is done with the thread rings."""
+def _waits(scene: Scene) -> list[float | None]:
+    """For how long each wait for the bell was to be."""
     waits: list[float | None] = []
     bell = scene.store.bell("delivery")
     wait = bell.wait
@@ -146,6 +153,43 @@ async def test_what_is_due_in_a_thread_that_hangs_is_not_looked_for_all_the_time
         await wait(seen, timeout)
 
     bell.wait = noted  # type: ignore[method-assign]  # the test counts
+    return waits
+
+
+async def test_what_is_put_off_wakes_whoever_looks(scene: Scene) -> None:
+    """Nothing has to ring when its time has come."""
+    waits = _waits(scene)
+    later = await scene.delivery(await scene.deliver(comment_payload("@bot later", ANA)))
+    due = NOW + timedelta(seconds=2)
+    await scene.store.write(lambda s: deliveries.postpone(s, later.id, due, None, "busy"))
+    scene.start()
+    await scene.until(lambda: _last(waits), 2.0)
+
+
+async def test_one_that_could_not_be_settled_is_looked_at_again_at_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is done with its thread rings, though nothing came in behind it."""
+    failures = [OSError("the disk"), OSError("the disk, still")]  # of the delivery, and of saying that it failed
+    settled = deliveries.settle
+
+    def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
+        if failures:
+            raise failures.pop()
+        settled(session, delivery_id, new, reason)
+
+    monkeypatch.setattr(deliveries, "settle", settle)
+    waits = _waits(scene)
+    scene.start()
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    guid = await scene.deliver(comment_payload("@bot mine", ANA))
+    async with asyncio.timeout(LOOK_EVERY - 1):
+        await scene.until(lambda: _state(scene, guid), PLANNED)
+
+
+async def test_what_is_due_in_a_thread_that_hangs_is_not_looked_for_all_the_time(scene: Scene) -> None:
+    """Whoever is done with the thread rings."""
+    waits, bell = _waits(scene), scene.store.bell("delivery")
     scene.start()
     await scene.until(lambda: _last(waits), LOOK_EVERY)
     hold = scene.gate.held[scene.permission(MEG)] = asyncio.Event()

@@ -18,10 +18,10 @@ def main() -> None:
     where, word = os.environ["POISON"].split()
     heard, performed, said = Hearing.hear, Desk.perform, Comments._say
 
-    async def hear(self: Hearing, delivery: Delivery) -> None:
+    async def hear(self: Hearing, delivery: Delivery) -> bool:
         if where == "hear" and word.encode() in delivery.body:
             os._exit(139)
-        await heard(self, delivery)
+        return await heard(self, delivery)
 
     async def perform(self: Desk, begun: Begun, terms: Terms) -> Performed:
         if where == "perform" and begun.step.id == word:

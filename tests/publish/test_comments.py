@@ -132,8 +132,7 @@ async def test_not_before(world: World) -> None:
     sender = world.sender()
     await sender.sweep()
     await world.say("run/1", "two", purpose="status", not_before=later)
-    await sender.sweep()
-    assert await sender.wakes(START) == later
+    assert await sender.sweep() == later
     await world.at(sender, 14)
     assert world.server.texts() == ["one\r"]
     await world.say("run/1", "three", purpose="status", not_before=START + timedelta(seconds=20))

@@ -616,15 +616,13 @@ async def test_nobody_is_woken_for_a_pace_that_holds_nothing_up_any_more(world: 
     sender = world.sender(pace=Pace(burst=1, rate=1))
     for number in range(2):
         await world.say(f"run/{number}", purpose="status")
-    await sender.sweep()
-    assert await sender.wakes(world.clock.now()) == START + timedelta(seconds=1)
+    assert await sender.sweep() == START + timedelta(seconds=1)
     later = START + timedelta(seconds=15)
     await world.say("run/1", "another", purpose="status", not_before=later)
     await world.at(sender, 2)
-    assert await sender.wakes(world.clock.now()) == later
+    assert await sender.sweep() == later
     DATABASES.change(world.path.parent, "delete from outbox where state = 'pending'")
-    await sender.sweep()
-    assert await sender.wakes(world.clock.now()) is None
+    assert await sender.sweep() is None
 
 
 async def test_what_is_due_together_is_claimed_together(world: World) -> None:
@@ -640,6 +638,21 @@ async def test_what_is_due_together_is_claimed_together(world: World) -> None:
     assert [one.row.state for one in claimed] == [OutboxState.SENDING] * 2
     await sender.sweep()
     assert len(world.server.comments) == 1
+
+
+async def test_what_waited_for_something_that_is_dropped_is_looked_at_too(world: World) -> None:
+    """Of a thread that is gone the second result is dropped with the first, and what else is due is claimed."""
+    ids = [await world.say(f"run/{number}", sequence=number) for number in (1, 2)]
+    ids.append(await world.say("run/3", thread=2, sequence=3))
+
+    def work(session: Session) -> list[str]:
+        thread = session.get_one(Thread, session.get_one(Outbox, ids[0]).thread_id)
+        thread.gone = "deleted"
+        session.add(thread)
+        return [one.row.id for one in world.sender()._claim(session, 8)]
+
+    assert await world.store.write(work) == ids[2:]
+    assert [await world.state(each) for each in ids[:2]] == [OutboxState.DROPPED] * 2
 
 
 async def test_nothing_is_claimed_behind_a_suspect(world: World) -> None:

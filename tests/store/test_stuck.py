@@ -140,7 +140,9 @@ async def test_a_post_is_stuck_where_nothing_leaves(store: Store) -> None:
     assert await of(store, 10) == {"post_pending": Stuck(1, NOW, (row_id,))}
 
     def blocked(session: Session) -> None:
-        meters.meter(session, 77, tokens=1.0, now=NOW).blocked_until = NOW + 20 * MINUTE
+        shows = meters.level(session, 77, tokens=1.0, now=NOW)
+        shows.blocked_until = NOW + 20 * MINUTE
+        meters.keep(session, 77, shows)
 
     await store.write(blocked)
     assert await of(store, 10) == {}
