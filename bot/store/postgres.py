@@ -27,6 +27,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
 from bot.store.migrate import current, migrate
+from bot.store.savepoints import by_plain_statements
 from bot.store.tables.cluster import WRITERS
 
 _log = log.get("store")
@@ -156,6 +157,7 @@ class Postgres:
             use_native_hstore=False,
         )
         event.listen(engine, "begin", lambda connection: _begin(connection, begin))
+        by_plain_statements(engine)
         return engine
 
     def _look(self) -> None:

@@ -17,6 +17,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.folder import make_folder
 from bot.store.migrate import migrate
+from bot.store.savepoints import by_plain_statements
 
 #: how long a write waits for another process that holds the database. GitHub gives up on a delivery after 10 s, and one
 #: may come while those before it wait: its 503 comes before that
@@ -107,6 +108,7 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
     def on_begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
+    by_plain_statements(engine)
     return engine
 
 
