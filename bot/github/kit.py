@@ -15,6 +15,8 @@ import httpx
 from githubkit import GitHubCore, Response, UnauthAuthStrategy
 from githubkit.exception import RequestError, RequestFailed
 
+from bot.github.pool import pooled
+
 
 class Kit(GitHubCore[UnauthAuthStrategy]):
     """One client for every task of the process.
@@ -30,7 +32,7 @@ class Kit(GitHubCore[UnauthAuthStrategy]):
             user_agent=agent,
             follow_redirects=False,
             timeout=timeout,
-            async_transport=transport,
+            async_transport=transport or pooled(),
             http_cache=False,
             auto_retry=False,
         )
