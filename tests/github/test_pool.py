@@ -12,6 +12,7 @@ import httpcore
 import httpx
 import pytest
 
+from bot.github.kit import Kit
 from bot.github.pool import Backend, Pooled, Stream, pooled
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
@@ -139,3 +140,12 @@ async def test_the_pool_connects_through_it(monkeypatch: pytest.MonkeyPatch) -> 
     async with serving() as server, httpx.AsyncClient(transport=Pooled()) as client:
         await client.get(server.url)
     assert [type(one) for one in made] == [Stream]
+
+
+async def test_the_one_client_of_the_process_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    kit = Kit("http://127.0.0.1:1/", None, 1.0, "threadsmith")
+    assert isinstance(kit.config.async_transport, Pooled)
+    await kit.aclose()
