@@ -257,10 +257,13 @@ class Workers:
                 done, _ = await asyncio.wait({*tasks, alarm}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 tasks -= done
                 advances = [task.result() for task in done if task is not alarm]
-                if alarm in done or not done:
+                if alarm in done or not done or advance.more:
                     if alarm in done:
                         alarm = asyncio.create_task(bell.wait(bell.count))
                     advances.append(await self._advance(run_id, terms))
+                else:
+                    # what ended may have been recorded before the look that said when to look again
+                    advances.append(Advance(wake=advance.wake))
                 advance = Advance.together(advances)
                 await self._desk.noted(run_id, terms)
         finally:

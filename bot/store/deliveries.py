@@ -182,7 +182,11 @@ def _purge(session: Session, *where: ColumnElement[bool]) -> None:
     """What is settled loses its body; what was put off is looked at now, and loses it then."""
     new = col(Delivery.state) == DeliveryState.NEW
     session.execute(update(Delivery).where(*where, ~new).values(body=b""))
-    session.execute(update(Delivery).where(*where, new).values(not_before=None))
+    late = and_(new, col(Delivery.not_before).is_not(None))
+    if session.execute(
+        update(Delivery).where(*where, late).values(not_before=None).returning(col(Delivery.id))
+    ).first():
+        ring(session, "delivery")
 
 
 def postpone(session: Session, delivery_id: str, until: datetime, since: datetime | None, reason: str) -> None:

@@ -166,6 +166,19 @@ async def test_what_is_put_off_wakes_whoever_looks(scene: Scene) -> None:
     await scene.until(lambda: _last(waits), 2.0)
 
 
+async def test_what_was_put_off_is_looked_at_at_once_where_its_comment_is_deleted(scene: Scene) -> None:
+    """Its text is kept no longer, and whoever settled the deletion is not who looks: somebody has to ring."""
+    waits = _waits(scene)
+    scene.server.on("GET", scene.permission(ANA), answer({"message": "rate limit"}, 429, retry_after="600"))
+    guid = await scene.says(ANA, "@bot a secret")
+    await scene.until(lambda: _last(waits), LOOK_EVERY)
+    assert (await scene.delivery(guid)).not_before == NOW + timedelta(seconds=600)
+    await scene.deliver(comment_payload("@bot a secret", ANA, action="deleted"))
+    async with asyncio.timeout(LOOK_EVERY - 1):
+        await scene.until(lambda: _state(scene, guid), IGNORED)
+    assert (await scene.delivery(guid)).body == b""
+
+
 async def test_one_that_could_not_be_settled_is_looked_at_again_at_once(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -588,6 +590,47 @@ async def test_a_run_under_way_is_looked_at_once_a_ring(store: Store, monkeypatc
         await floor.until(floor.ended)
     assert len(looks) == 4
     assert len(floor.desk.noted_runs) == 4
+
+
+@pytest.mark.parametrize("left", [{"more": True}, {"wake": NOW}])
+async def test_what_is_known_later_is_not_forgotten_for_what_was_known_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch, left: dict[str, Any]
+) -> None:
+    """A step ends in the commit of a look that leaves something to do, and before it: the look is heard of first."""
+    looks: list[str] = []
+    advance = commit.advance
+
+    def noted(session: Session, run_id: str, *more: Any) -> Advance:
+        looks.append(run_id)
+        found = advance(session, run_id, *more)
+        return replace(found, **left) if len(looks) == 2 else found
+
+    monkeypatch.setattr(commit, "advance", noted)
+    async with open_floor(store, steps(2), count=1) as floor:
+        first, second = Held(), Held()
+        floor.desk.perform_with = lambda begun: (first if begun.step.id == "s1" else second)(begun)
+        await floor.ask("a")
+        floor.start()
+        await first.met.wait()
+        held, free = threading.Event(), threading.Event()
+
+        def holds(_: Session) -> None:
+            held.set()
+            free.wait(20)
+
+        others = asyncio.create_task(store.write(holds))
+        await floor.until(lambda: _true(held.is_set()))
+        first.let_go.set()
+        await floor.until(lambda: _true(store._works.qsize() == 1))
+        store.bell("answers").ring()
+        await floor.until(lambda: _true(store._works.qsize() == 2))
+        free.set()
+        await others
+        await second.met.wait()
+        await floor.until(partial(_more, looks, 2))
+        second.let_go.set()
+        await floor.until(floor.ended)
+        assert await floor.states() == [RunState.SUCCEEDED]
 
 
 async def _more(found: list[str], than: int) -> bool:
