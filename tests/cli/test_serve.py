@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,8 +163,24 @@ async def test_sqlite_is_one_process_s_own(tmp_path: Path, arguments: tuple[str,
     assert "BOT_DATABASE_URL" in second
 
 
-async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path) -> None:
-    """It needs no webhook secret, says that it works, answers for its health where it is asked to, and goes."""
+@contextmanager
+def away(url: str) -> Iterator[None]:
+    """The database takes nobody, and has sent away who was there."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    DATABASES.server.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", name)
+    try:
+        yield
+    finally:
+        DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path, gone: bool) -> None:
+    """It needs no webhook secret, says that it works, answers for its health where it is asked to, and goes.
+
+    So it does while the database is away.
+    """
     async with scene(tmp_path) as here:
         with DATABASES.server.database() as url:
             more = {"BOT_DATABASE_URL": url, "BOT_GITHUB_WEBHOOK_SECRET": ""}
@@ -183,9 +199,12 @@ async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path) -> None:
                 async with httpx.AsyncClient(trust_env=False) as client:
                     assert (await client.get(f"{found[1]}/readyz")).status_code == 200
                     assert (await client.post(f"{found[1]}/webhook")).status_code == 404
-                process.send_signal(signal.SIGTERM)
-                await asyncio.wait_for(process.communicate(), 10)
+                with away(url) if gone else nullcontext():
+                    process.send_signal(signal.SIGTERM)
+                    _, err = await asyncio.wait_for(process.communicate(), 10)
                 assert process.returncode == 0
+                assert b"Traceback" not in err
+                assert (b"left_unsaid" in err) is gone
             finally:
                 if process.returncode is None:
                     process.kill()
