@@ -27,6 +27,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
 from bot.store.migrate import current, migrate
+from bot.store.refusing import Refusing
 from bot.store.savepoints import by_plain_statements
 from bot.store.tables.cluster import WRITERS
 
@@ -260,8 +261,8 @@ class Postgres:
     def may_look_again(self, error: BaseException) -> bool:
         return self.ends_all(error)
 
-    def listen(self, heard: Heard) -> None:
-        self._listener.start(heard)
+    def listen(self, heard: Heard, refusing: Refusing) -> None:
+        self._listener.start(heard, refusing)
 
     def stop(self) -> None:
         self._ending.set()

@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from bot.demo.deliveries import Deliverer
-from tests.databases import DATABASES
+from tests.databases import DATABASES, away
 from tests.restarts import ATTEMPTS, Scene, scene, until
 from tests.stage import make_world
 
@@ -161,18 +161,6 @@ async def test_sqlite_is_one_process_s_own(tmp_path: Path, arguments: tuple[str,
     first, second = err.decode().splitlines()
     assert first == "SQLite is one process's own"
     assert "BOT_DATABASE_URL" in second
-
-
-@contextmanager
-def away(url: str) -> Iterator[None]:
-    """The database takes nobody, and has sent away who was there."""
-    name = url.partition("?")[0].rpartition("/")[2]
-    DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-    DATABASES.server.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", name)
-    try:
-        yield
-    finally:
-        DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
 
 
 @pytest.mark.parametrize("gone", [False, True])
