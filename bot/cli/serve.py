@@ -46,7 +46,12 @@ def work(
     found = _found(delivered=False)
     at = None
     if health_port is not None:
-        at = Listening(found.host, health_port, lambda bound: err(f"health on http://{found.host}:{bound}/readyz"))
+        at = Listening(
+            found.host,
+            health_port,
+            lambda bound: err(f"health on http://{found.host}:{bound}/readyz"),
+            "set BOT_HOST and --health-port to what is free here",
+        )
     serve_bot(found, at=at, part="worker", environ=os.environ, ready=lambda: err("threadsmith works"))
 
 

@@ -49,10 +49,15 @@ def environment(here: Scene, **more: str) -> dict[str, str]:
     }
 
 
-async def spawn(here: Scene, *arguments: str, **more: str) -> asyncio.subprocess.Process:
+def plain(err: bytes) -> list[str]:
+    """What a process said for people, without its log."""
+    return [line for line in err.decode().splitlines() if not line.startswith("{")]
+
+
+async def spawn(here: Scene, *arguments: str, command: str = "serve", **more: str) -> asyncio.subprocess.Process:
     """The command, in an empty folder."""
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "serve", *arguments, cwd=here.folder, env=environment(here, **more),
+        sys.executable, "-m", "bot", command, *arguments, cwd=here.folder, env=environment(here, **more),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 
@@ -138,14 +143,19 @@ async def test_serve_without_a_secret(tmp_path: Path) -> None:
 
 
 async def test_serve_on_a_port_in_use(tmp_path: Path) -> None:
-    """Told by number, exit code 1."""
+    """Told by number and what to set, exit code 1; a worker has not said before that it works."""
     async with scene(tmp_path) as here:
         port = here.world.site_url.rpartition(":")[2]
         process = await spawn(here, "--port", port)
         _, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 1
-    assert err.decode().splitlines()[-2] == f"cannot listen on 127.0.0.1:{port}"
-    assert b"Traceback" not in err
+        with DATABASES.server.database() as url:
+            worker = await spawn(here, "--health-port", port, command="worker", BOT_DATABASE_URL=url)
+            _, worker_err = await asyncio.wait_for(worker.communicate(), 60)
+    assert (process.returncode, worker.returncode) == (1, 1)
+    said = f"cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert plain(err) == [said, "  set BOT_HOST and BOT_PORT to what is free here"]
+    assert plain(worker_err) == [said, "  set BOT_HOST and --health-port to what is free here"]
+    assert b"uvicorn" not in err + worker_err
 
 
 @pytest.mark.parametrize("arguments", [("serve", "--no-worker", "--port", "0"), ("worker",)])
