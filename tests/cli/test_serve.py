@@ -142,6 +142,18 @@ async def test_serve_without_a_secret(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+async def test_serve_with_a_misspelt_setting(tmp_path: Path) -> None:
+    """Told before anything else, also where it stands in `.env`: it may be the one that is missing."""
+    world, _, app, _ = make_world(tmp_path / "github")
+    (tmp_path / ".env").write_text("BOT_GITHUB_WEBHOOK_SECRETS=some\n")
+    process = await spawn(Scene(world, app, tmp_path), BOT_GITHUB_WEBHOOK_SECRET="")
+    _, err = await asyncio.wait_for(process.communicate(), 60)
+    assert err.decode().splitlines()[:2] == [
+        "BOT_GITHUB_WEBHOOK_SECRETS is no setting; did you mean BOT_GITHUB_WEBHOOK_SECRET?",
+        "not started: BOT_GITHUB_WEBHOOK_SECRET is not set",
+    ]
+
+
 async def test_serve_on_a_port_in_use(tmp_path: Path) -> None:
     """Told by number and what to set, exit code 1; a worker has not said before that it works."""
     async with scene(tmp_path) as here:
