@@ -241,12 +241,15 @@ def _is_secret(field: Any) -> bool:
 
 def _read(name: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise OperatorError(
             f"{name}_FILE: cannot read {path}: {reason}", "check the path, its owner and mode"
         ) from error
+    if name == "BOT_GITHUB_PRIVATE_KEY" and "-----BEGIN" not in text:
+        raise OperatorError(f"{name}_FILE: {path} holds no private key (PEM)", "name the App's .pem file")
+    return text
 
 
 def missing_to_serve(settings: Settings, *, delivered: bool = True) -> list[str]:

@@ -216,6 +216,15 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None, reaso
         load({"OPENAI_API_KEY_FILE": str(file)}, None)
 
 
+def test_a_file_without_a_key_is_named(tmp_path: Path) -> None:
+    """Nobody would know which of all files it was; what it holds instead is not shown."""
+    file = tmp_path / "key"
+    file.write_text("canary")
+    with pytest.raises(OperatorError) as caught:
+        load({"BOT_GITHUB_PRIVATE_KEY_FILE": str(file)}, None)
+    assert caught.value.message == f"BOT_GITHUB_PRIVATE_KEY_FILE: {file} holds no private key (PEM)"
+
+
 def test_a_dotenv_that_cannot_be_read(tmp_path: Path) -> None:
     """Named."""
     (tmp_path / ".env").write_bytes(b"BOT_LOG=\xff\n")
