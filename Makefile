@@ -34,7 +34,7 @@ test: $(VENV)/.dev ## run the tests (ARGS is passed to pytest)
 faults: $(VENV)/.dev ## kill bots everywhere and see what is lost or doubled (ARGS="--kills 10000 --seed 7")
 	@$(BIN)/python -m tests.faults.run $(ARGS)
 
-bench: $(VENV)/.dev ## run the benchmarks, which write docs/benchmarks.* (ARGS=--quick: a short run that writes nothing)
+bench: $(VENV)/.dev ## run the benchmarks, which write docs/benchmarks.* (ARGS=--quick: a short run that writes them only with --write)
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import direction, drift of generated files

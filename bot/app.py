@@ -32,7 +32,7 @@ from bot.engine.alarm import Alarm
 from bot.engine.progress import AFTER, EVERY
 from bot.engine.takeover import take_over
 from bot.engine.upkeep import Upkeep
-from bot.errors import BotError, OperatorError
+from bot.errors import BotError, OperatorError, Transient
 from bot.github import GitHub, RepositoryClient
 from bot.loops import Loops
 from bot.made import clones_host, exporter_of, marker_keys, providers
@@ -100,6 +100,8 @@ class Bot:
                 await self.store.write(probe)
         except TimeoutError:
             return f"it took no write within {STORE_SECONDS:g} s"
+        except Transient as error:
+            return str(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what `/readyz` is asked for
             return f"{type(error).__name__}: {error}"
         return None

@@ -27,7 +27,7 @@ from bot.web import gates, health, metrics
 from bot.web.access import Access
 from bot.web.metrics import Metrics, Own
 from bot.web.readiness import Readiness
-from bot.web.server import Server, configured
+from bot.web.server import MEND, Server, configured
 
 _log = log.get("app")
 
@@ -43,11 +43,12 @@ def _cut_short() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where a process answers over HTTP, and who is told the port once it is open."""
+    """Where a process answers over HTTP, and who is told the port once it is open; `mend`: what sets another one."""
 
     host: str
     port: int
     told: Callable[[int], None]
+    mend: str = MEND
 
 
 def serve(
@@ -63,11 +64,17 @@ def serve(
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
-    server = (
-        Server(configured(FastAPI(title="Threadsmith", version=__version__), at.host, at.port), at.told)
-        if at is not None
-        else None
-    )
+    server = None
+    if at is not None:
+        told = at.told
+
+        def listens(port: int) -> None:
+            # not before: who cannot listen does not work
+            ready()
+            told(port)
+
+        app = FastAPI(title="Threadsmith", version=__version__)
+        server = Server(configured(app, at.host, at.port), listens, mend=at.mend)
 
     async def until_stopped() -> None:
         stopped = asyncio.Event()
@@ -84,8 +91,8 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
         async with open_bot(settings, environ=environ, look_at=look_at, part=part) as bot:
-            ready()
             if server is None:
+                ready()
                 await stopped.wait()
                 return
             if part == "worker":

@@ -30,8 +30,9 @@ def _pem(value: Any) -> Any:
 
 
 def _web(value: Any) -> Any:
-    if not re.fullmatch(r"https?://[^\s/]+.*", str(value)):
-        raise ValueError("no URL")
+    # tokens go there, which nobody on the way may read
+    if not re.fullmatch(r"(https://[^\s/]+|http://(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(?=/|$)).*", str(value)):
+        raise ValueError("no URL, or one that anybody can read along")
     return str(value).rstrip("/")
 
 
@@ -207,7 +208,7 @@ def _in_words(kind: str, context: Mapping[str, Any]) -> str:
         case "less_than_equal":
             return f"expected at most {context.get('le')}"
         case "value_error":
-            return "expected a URL that begins with https://"
+            return "expected a URL that begins with https:// (http:// on this machine alone: tokens go there)"
         case "string_pattern_mismatch":
             # the one text that has a pattern
             return "expected postgresql://… or sqlite:///…"
@@ -240,12 +241,15 @@ def _is_secret(field: Any) -> bool:
 
 def _read(name: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise OperatorError(
             f"{name}_FILE: cannot read {path}: {reason}", "check the path, its owner and mode"
         ) from error
+    if name == "BOT_GITHUB_PRIVATE_KEY" and "-----BEGIN" not in text:
+        raise OperatorError(f"{name}_FILE: {path} holds no private key (PEM)", "name the App's .pem file")
+    return text
 
 
 def missing_to_serve(settings: Settings, *, delivered: bool = True) -> list[str]:

@@ -179,3 +179,15 @@ class Databases:
 
 #: those of this process: the stage of a story asks for one where no fixture reaches
 DATABASES = Databases()
+
+
+@contextmanager
+def away(url: str) -> Iterator[None]:
+    """A database of the server takes nobody, and has sent away who was there."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    DATABASES.server.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", name)
+    try:
+        yield
+    finally:
+        DATABASES.server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')

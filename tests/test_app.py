@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.app import open_bot
-from bot.errors import OperatorError
+from bot.errors import OperatorError, Transient
 from bot.made import marker_keys
 from bot.settings import Settings
 from tests.restarts import ATTEMPTS, RUNS, Scene, at_rest, scene, until, workflow
@@ -153,6 +153,23 @@ async def test_health_without_a_database(tmp_path: Path) -> None:
         await until(lambda: here.replies() != [])
         await at_rest(bot)
         assert len(here.replies()) == 1
+
+
+async def test_what_is_told_while_the_database_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own words; nothing else in the answer says that deliveries are taken, as they are not."""
+    world, _, app, _ = make_world(tmp_path / "github")
+    async with Scene(world, app, tmp_path).bot(app_slug="", github_url="http://127.0.0.1:1") as (bot, client):
+
+        async def refuses(_work: object) -> object:
+            raise Transient("the database refuses: disk I/O error")
+
+        monkeypatch.setattr(bot.store, "write", refuses)
+        answer = await client.get("/readyz")
+        monkeypatch.undo()
+    assert answer.status_code == 503
+    assert answer.json()["faults"]["database"] == "the database refuses: disk I/O error"
+    assert "github" in answer.json()["mends"]
+    assert "deliveries are taken" not in answer.text
 
 
 async def test_a_loop_that_stops_is_told_and_readyz_says_503(tmp_path: Path) -> None:

@@ -181,6 +181,31 @@ def test_a_value_that_cannot_be(variable: str, text: str) -> None:
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize(
+    ("url", "taken"),
+    [
+        ("https://ghe.local/api/v3", True),
+        ("http://127.0.0.1:8765/api/v3", True),
+        ("http://localhost/api/v3", True),
+        ("http://[::1]:8765", True),
+        ("http://ghe.local/api/v3", False),
+        ("http://10.0.0.7/api/v3", False),
+        ("http://localhost.evil.test/api/v3", False),
+        ("http://127.0.0.1.evil.test/", False),
+        ("http://127.0.0.1:80@ghe.local/", False),
+        ("http://localhost?.evil.test", False),
+        ("ghe.local/api/v3", False),
+        ("https://", False),
+    ],
+)
+def test_tokens_go_to_nobody_in_clear(url: str, taken: bool) -> None:
+    """Plain HTTP only where it leaves the machine by no wire."""
+    settings, _, faults = look({"BOT_GITHUB_URL": url}, None)
+    wanted = "expected a URL that begins with https:// (http:// on this machine alone: tokens go there)"
+    assert faults == ([] if taken else [f"BOT_GITHUB_URL: {wanted}"])
+    assert settings.github_url == (url.rstrip("/") if taken else "https://api.github.com")
+
+
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file or directory"), (b"\xff\xfe", "it is no text")])
 def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None, reason: str) -> None:
     """The variable, the path and the reason are named."""
@@ -189,6 +214,15 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None, reaso
         file.write_bytes(content)
     with pytest.raises(OperatorError, match=rf"OPENAI_API_KEY_FILE: cannot read .*key: {reason}"):
         load({"OPENAI_API_KEY_FILE": str(file)}, None)
+
+
+def test_a_file_without_a_key_is_named(tmp_path: Path) -> None:
+    """Nobody would know which of all files it was; what it holds instead is not shown."""
+    file = tmp_path / "key"
+    file.write_text("canary")
+    with pytest.raises(OperatorError) as caught:
+        load({"BOT_GITHUB_PRIVATE_KEY_FILE": str(file)}, None)
+    assert caught.value.message == f"BOT_GITHUB_PRIVATE_KEY_FILE: {file} holds no private key (PEM)"
 
 
 def test_a_dotenv_that_cannot_be_read(tmp_path: Path) -> None:

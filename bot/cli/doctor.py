@@ -48,7 +48,7 @@ def doctor(
         Path | None, typer.Argument(help="A repository whose configuration is checked too.", exists=True)
     ] = None,
 ) -> None:
-    """Show every setting with its source, and check what it names; exit code 1 where serving would fail."""
+    """Show every setting with its source, and check what it names; exit code 1 where something of it fails."""
     found, sources, faults = look(os.environ, Path(".env"))
     configure_log(found, sources)
     out = console()

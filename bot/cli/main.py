@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,11 +33,18 @@ def _root(
 
 def demo(
     once: Annotated[bool, typer.Option("--once", help="Play the conversation, check it, and stop.")] = False,
-    port: Annotated[int, typer.Option(help="Port of the thread page; 0 picks a free one.")] = 8765,
+    port: Annotated[
+        int, typer.Option(help="Port of the thread page, which --once does not show; 0 picks a free one.")
+    ] = 8765,
+    no_bot: Annotated[
+        Path | None,
+        typer.Option(help="The look-alike alone: settings for bots of your own are in this new file until it ends."),
+    ] = None,
 ) -> None:
     """Try it here: a GitHub look-alike and the bot on loopback, with a conversation that plays by itself."""
     # `cli` and `demo` are rooms of one line and do not import each other: it is started as a program
-    sys.argv = ["threadsmith demo", *(["--once"] if once else []), "--port", str(port)]
+    alone = ["--no-bot", str(no_bot)] if no_bot is not None else []
+    sys.argv = ["threadsmith demo", *(["--once"] if once else []), "--port", str(port), *alone]
     runpy.run_module("bot.demo", run_name="__main__", alter_sys=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from bot.cli.console import err, settings
 from bot.errors import OperatorError
 from bot.serving import Listening
 from bot.serving import serve as serve_bot
-from bot.settings import Settings, missing_to_serve
+from bot.settings import Settings, missing_to_serve, unknown
 
 
 def serve(
@@ -46,12 +47,19 @@ def work(
     found = _found(delivered=False)
     at = None
     if health_port is not None:
-        at = Listening(found.host, health_port, lambda bound: err(f"health on http://{found.host}:{bound}/readyz"))
+        at = Listening(
+            found.host,
+            health_port,
+            lambda bound: err(f"health on http://{found.host}:{bound}/readyz"),
+            "set BOT_HOST and --health-port to what is free here",
+        )
     serve_bot(found, at=at, part="worker", environ=os.environ, ready=lambda: err("threadsmith works"))
 
 
 def _found(*, delivered: bool) -> Settings:
     found, _ = settings(level="info")
+    for odd in unknown(os.environ, Path(".env")):
+        err(odd)
     if missing := missing_to_serve(found, delivered=delivered):
         raise OperatorError(
             f"not started: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set",

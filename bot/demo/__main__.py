@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from rich.console import Console
 
@@ -24,12 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; the exit code: 0 if the conversation went as expected, 1 if not, 130 if it was interrupted."""
     parser = argparse.ArgumentParser("threadsmith demo", description="A GitHub look-alike and the bot on loopback.")
     parser.add_argument("--once", action="store_true", help="play the conversation, check it, and stop")
-    parser.add_argument("--port", type=int, default=8765, help="port of the thread page; 0 picks a free one")
+    parser.add_argument(
+        "--port", type=int, default=8765, help="port of the thread page, unused with --once; 0: a free one"
+    )
+    parser.add_argument("--no-bot", type=Path, metavar="FILE", help="no bot; settings for bots go to FILE")
     options = parser.parse_args(arguments)
     screen = Screen(Console(highlight=False))
     # what a real bot would log is told in better words on the screen
     log.configure("error")
     try:
+        if options.no_bot is not None:
+            return asyncio.run(stand(screen, port=options.port, file=options.no_bot))
         # whoever plays it once is shown no page, so no other demo need be in the way
         return asyncio.run(perform(screen, once=options.once, port=0 if options.once else options.port))
     except OperatorError as error:
@@ -75,6 +81,21 @@ async def perform(screen: Screen, *, once: bool, port: int) -> int:
         with suppress(OSError):
             screen.farewell()
         return 0 if played else _INTERRUPTED
+
+
+async def stand(screen: Screen, *, port: int, file: Path) -> int:
+    """Serve the look-alike alone, for bots that are processes of their own, until SIGINT or SIGTERM."""
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    from bot.demo.alone import FRONT_DOOR, open_alone
+
+    async with open_alone(port, file) as url:
+        screen.alone(url, str(file), FRONT_DOOR)
+        await stopped.wait()
+    with suppress(OSError):
+        screen.farewell()
+    return 0
 
 
 if __name__ == "__main__":

@@ -111,6 +111,13 @@ class Screen:
         self._c.print(f"  [bold]{url}[/]", soft_wrap=True)
         self._c.print("[dim]Connecting a real GitHub App: README.md. Ctrl-C ends the demo.[/]")
 
+    def alone(self, url: str, file: str, front_door: str) -> None:
+        """Where the look-alike is, and what it waits for."""
+        self._c.print("The look-alike alone; write as ana, meg or sam:")
+        self._c.print(f"  [bold]{url}[/]", soft_wrap=True)
+        self._c.print(Text(f"It delivers to {front_door}. Settings for bots: {file}"), soft_wrap=True)
+        self._c.print("[dim]Ctrl-C ends it, and takes that file away.[/]")
+
     def fault(self, message: str, mend: str) -> None:
         """Why the demo cannot go on."""
         self._c.print(Text(message, "red"))

@@ -91,16 +91,8 @@ async def open_stage(port: int = 0) -> AsyncIterator[Stage]:
         clock = ShiftedClock()
         world = World(directory / "github", clock=clock)
         sight = Sight(world)
-        try:
-            await stack.enter_async_context(
-                LookAlikeServer(world, port=port, saw=sight, personas=tuple(repository.PEOPLE))
-            )
-        except OSError as error:
-            raise OperatorError(
-                f"port {port} cannot be used: {error.strerror}",
-                'take another: `make demo ARGS="--port 0"` or `threadsmith demo --port 0` picks a free one',
-            ) from error
-        issue, app = await _furnish(world, clock)
+        await stack.enter_async_context(answering(world, port, sight))
+        issue, app = await furnish(world, clock)
         isolation = await open_sandbox("required")
         settings = Settings.model_validate(
             {
@@ -128,7 +120,22 @@ async def open_stage(port: int = 0) -> AsyncIterator[Stage]:
         yield made
 
 
-async def _furnish(world: World, clock: ShiftedClock) -> tuple[Issue, App]:
+@asynccontextmanager
+async def answering(world: World, port: int, sight: Sight | None = None) -> AsyncIterator[None]:
+    """The look-alike answers at `port` (0: any). Raises OperatorError where the port is taken."""
+    server = LookAlikeServer(world, port=port, saw=sight, personas=tuple(repository.PEOPLE))
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(server)
+        except OSError as error:
+            raise OperatorError(
+                f"port {port} cannot be used: {error.strerror}",
+                'take another: `make demo ARGS="--port 0"` or `threadsmith demo --port 0` picks a free one',
+            ) from error
+        yield
+
+
+async def furnish(world: World, clock: ShiftedClock) -> tuple[Issue, App]:
     """People, repository, App and the issue as it stood before the demo; nothing of it is told to the bot."""
     key = await asyncio.to_thread(new_key)
     with world.silence():

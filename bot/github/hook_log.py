@@ -69,7 +69,7 @@ def _attempt(data: Any) -> LoggedAttempt:
     return LoggedAttempt(
         id=int(data["id"]),
         guid=str(data["guid"]),
-        at=parse.timestamp(data["delivered_at"]),
+        at=parse.timestamp(data["delivered_at"], "delivered_at"),
         event=str(data["event"]),
         action=data.get("action") or "",
         status_code=int(data.get("status_code") or 0),

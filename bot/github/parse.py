@@ -55,13 +55,15 @@ def repository(data: Any) -> Repository:
 def comment(data: Any, kind: Kind = "comment") -> Comment:
     """A comment, a review (`submitted_at` is its time) or a review comment."""
     source = _object(data, "comment")
-    created = timestamp(source.get("created_at") or source.get("submitted_at") or source.get("updated_at"))
+    created = timestamp(
+        source.get("created_at") or source.get("submitted_at") or source.get("updated_at"), "created_at"
+    )
     return Comment(
         id=_number(source, "id", "comment"),
         author=account(source.get("user")),
         body=_text(source.get("body")),
         created_at=created,
-        updated_at=timestamp(source["updated_at"]) if source.get("updated_at") else created,
+        updated_at=timestamp(source["updated_at"], "updated_at") if source.get("updated_at") else created,
         url=_text(source.get("html_url")),
         # `minimized` is an object with the reason, `pin` one with who and when
         minimized=bool(source.get("minimized")),
@@ -95,7 +97,7 @@ def submitted(data: Any) -> list[Comment]:
 def issue(data: Any) -> Issue:
     """An issue, or a pull request in either of its shapes (`issue.pull_request`, or a payload's `pull_request`)."""
     source = _object(data, "issue")
-    created = timestamp(source.get("created_at"))
+    created = timestamp(source.get("created_at"), "created_at")
     pinned = source.get("pinned_comment")
     return Issue(
         id=_number(source, "id", "issue"),
@@ -107,7 +109,7 @@ def issue(data: Any) -> Issue:
         url=_text(source.get("html_url")),
         labels=tuple(_labels(source.get("labels"))),
         created_at=created,
-        updated_at=timestamp(source["updated_at"]) if source.get("updated_at") else created,
+        updated_at=timestamp(source["updated_at"], "updated_at") if source.get("updated_at") else created,
         comment_count=_count(source.get("comments")),
         is_pull_request=bool(source.get("pull_request")) or isinstance(source.get("head"), Mapping),
         locked=source.get("locked") is True,
@@ -133,19 +135,22 @@ def role(data: Any, account_id: int | None = None) -> Role:
     return Role.NONE
 
 
-def timestamp(value: Any) -> datetime:
-    """A time in UTC from ISO 8601, with or without fractions, or from the seconds that push payloads carry."""
+def timestamp(value: Any, key: str = "timestamp") -> datetime:
+    """A time in UTC from ISO 8601, with or without fractions, or from the seconds that push payloads carry.
+
+    `key` is GitHub's name for it, which stands in what is raised.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         try:
             return datetime.fromtimestamp(value, UTC)
         except (ValueError, OverflowError, OSError):
-            raise Unreadable(f"timestamp: {value} is out of range") from None
+            raise Unreadable(f"{key}: {value} is out of range") from None
     if not isinstance(value, str):
-        raise Unreadable("timestamp: missing")
+        raise Unreadable(f"{key}: missing")
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
-        raise Unreadable(f"timestamp: cannot read {value[:40]!r}") from None
+        raise Unreadable(f"{key}: cannot read {value[:40]!r}") from None
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 

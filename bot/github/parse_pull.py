@@ -96,13 +96,13 @@ def review_thread(data: Any) -> ReviewThread:
 
 def _review_comment(data: Any) -> Comment:
     source = _object(data, "review comment")
-    created = timestamp(source.get("createdAt"))
+    created = timestamp(source.get("createdAt"), "createdAt")
     return Comment(
         id=_count(source, "databaseId"),
         author=graph_account(source.get("author")),
         body=_text(source, "body"),
         created_at=created,
-        updated_at=timestamp(source["updatedAt"]) if source.get("updatedAt") else created,
+        updated_at=timestamp(source["updatedAt"], "updatedAt") if source.get("updatedAt") else created,
         url=_text(source, "url"),
         minimized=source.get("isMinimized") is True,
         kind="review_comment",

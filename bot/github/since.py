@@ -64,7 +64,7 @@ class SinceReading:
         at = since.astimezone(UTC).replace(microsecond=0)
         query = {"since": f"{at:%Y-%m-%dT%H:%M:%SZ}", "sort": "updated", "direction": "asc", **params}
         found = await self._channel.pages(path, _objects, kind="since", most=_MOST_PAGES, params=query)
-        return tuple(one for one in found if parse.timestamp(one.get("updated_at")) >= at)
+        return tuple(one for one in found if parse.timestamp(one.get("updated_at"), "updated_at") >= at)
 
 
 def _object(data: Any) -> Told:
@@ -85,7 +85,7 @@ def _edits(data: Any) -> tuple[tuple[datetime, Account], ...] | None:
         return ()
     if edits["totalCount"] > len(edits["nodes"]):
         return None
-    return tuple((parse.timestamp(one["editedAt"]), _editor(one["editor"])) for one in edits["nodes"])
+    return tuple((parse.timestamp(one["editedAt"], "editedAt"), _editor(one["editor"])) for one in edits["nodes"])
 
 
 def _editor(data: Any) -> Account:

@@ -223,7 +223,7 @@ class InstallationTokens:
             raise error
         try:
             answer = response.json()
-            token, ends = answer["token"], parse.timestamp(answer["expires_at"])
+            token, ends = answer["token"], parse.timestamp(answer["expires_at"], "expires_at")
         except (ValueError, KeyError, TypeError):
             raise Transient(f"POST {path}: the answer cannot be read") from None
         # by how long it lasts on GitHub's clock, so that ours may be off

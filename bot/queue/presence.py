@@ -52,8 +52,11 @@ class Presence:
                 await bell.wait(bell.count, PAUSE)
 
     async def leave(self) -> None:
-        """Give back everything: what is still held here is taken over at once."""
-        await self._store.write(lambda session: processes.leave(session, self.id))
+        """Give back everything: what is still held here is taken over at once, or where the database refuses, soon."""
+        try:
+            await self._store.write(lambda session: processes.leave(session, self.id))
+        except Transient as error:  # the others notice its silence
+            _log.warning("left_unsaid", reason=str(error))
         for duty in self._duties.values():
             duty.note(held=False)
 

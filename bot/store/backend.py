@@ -9,6 +9,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from bot.errors import Transient
+from bot.store.refusing import Refusing
 
 #: connections that read
 READERS = 4
@@ -52,8 +53,11 @@ class Backend(Protocol):
         """Whether a reading failed for the loss of its connection alone."""
         ...
 
-    def listen(self, heard: Heard) -> None:
-        """Tell of bells that other processes ring, from a thread of its own, until `stop`."""
+    def listen(self, heard: Heard, refusing: Refusing) -> None:
+        """Tell of bells that other processes ring, from a thread of its own, until `stop`.
+
+        `refusing` hears where that is refused.
+        """
         ...
 
     def stop(self) -> None:

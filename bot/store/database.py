@@ -61,7 +61,7 @@ class Store:
         self._loops: set[asyncio.AbstractEventLoop] = set()
         self._works: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
-        self._reads, self._writes = Refusing("reads"), Refusing("writes")
+        self._refusing = Refusing()
         #: commits so far, for benchmarks and metrics
         self.commits = 0
         #: works in them
@@ -72,7 +72,7 @@ class Store:
         self._closed = False
         self._thread = threading.Thread(target=self._write_loop, name="store-write", daemon=True)
         self._thread.start()
-        backend.listen(self._heard)
+        backend.listen(self._heard, self._refusing)
 
     def bell(self, name: str) -> Bell:
         """The bell of that name: `delivery`, `queue`, `outbox`, `cancel`."""
@@ -118,7 +118,7 @@ class Store:
             refusal = self._backend.refusal(error)
             if refusal is None:
                 raise
-            self._reads.refused(str(refusal))
+            self._refusing.refused("reads", str(refusal))
             raise refusal from error
 
     def _look(self, work: Callable[[Session], T]) -> T:
@@ -128,7 +128,7 @@ class Store:
             Session(bind=connection, join_transaction_mode="control_fully", expire_on_commit=False) as session,
         ):
             value = work(session)
-        self._reads.answered()
+        self._refusing.answered("reads")
         return value
 
     async def close(self) -> None:
@@ -189,7 +189,7 @@ class Store:
                 self._fail("before", works)
                 answers = self._backend.has_written(connection)
             if answers and not refusals:
-                self._writes.answered()
+                self._refusing.answered("writes")
             self.commits += 1
             self.works += len(works)
             self._fail("after", works)
@@ -201,7 +201,7 @@ class Store:
             bells = set()
         if refusals:
             self.refused += 1
-            self._writes.refused(str(refusals[0]))
+            self._refusing.refused("writes", str(refusals[0]))
         for loop in {work.loop for work in works}:
             mine = [r for r in results if r[0].loop is loop]
             with suppress(RuntimeError):  # the loop is closed: nobody is left to be told

@@ -12,6 +12,7 @@ import psycopg
 
 from bot import log
 from bot.store.backend import Heard
+from bot.store.refusing import Refusing
 
 _log = log.get("store")
 
@@ -33,15 +34,15 @@ class Listener:
         self._ending = threading.Event()
         self._wake: tuple[int, int] | None = None
 
-    def start(self, heard: Heard) -> None:
-        """Listen until `stop`; from when this returns nothing is missed."""
+    def start(self, heard: Heard, refusing: Refusing) -> None:
+        """Listen until `stop`; from when this returns nothing is missed. `refusing` is told where that is refused."""
         try:
             first = self._opened()
         except psycopg.Error:  # it was there a moment ago, and will be again
             first = None
         self._wake = os.pipe2(os.O_CLOEXEC)
         self._thread = threading.Thread(
-            target=self._run, args=(heard, self._wake[0], first), name="store-listen", daemon=True
+            target=self._run, args=(heard, refusing, self._wake[0], first), name="store-listen", daemon=True
         )
         self._thread.start()
 
@@ -61,17 +62,25 @@ class Listener:
         connection.execute(f"LISTEN {CHANNEL}")
         return connection
 
-    def _run(self, heard: Heard, wake: int, first: psycopg.Connection[Any] | None) -> None:
-        pause = PAUSES[0]
+    def _run(self, heard: Heard, refusing: Refusing, wake: int, first: psycopg.Connection[Any] | None) -> None:
+        pause, cut = PAUSES[0], ""
         while not self._ending.is_set():
             try:
-                with first or self._opened() as connection:
-                    if first is None:
-                        heard(None)  # whatever was rung before this was not heard
-                    pause = PAUSES[0]
-                    self._follow(connection, heard, wake)
+                opened = first or self._opened()
             except (psycopg.Error, OSError) as error:
-                _log.warning("listening_again", reason=str(error).strip().partition("\n")[0])
+                refusing.refused("listening", f"the database refuses: {_said(error)}")
+            else:
+                refusing.answered()
+                if cut:
+                    _log.info("listens_again", cut=cut)
+                try:
+                    with opened:
+                        if first is None:
+                            heard(None)  # whatever was rung before this was not heard
+                        pause = PAUSES[0]
+                        self._follow(opened, heard, wake)
+                except (psycopg.Error, OSError) as error:  # once is nothing: the next attempt tells
+                    cut = _said(error)
             first = None
             self._ending.wait(pause)
             pause = min(pause * 2, PAUSES[1])
@@ -87,3 +96,8 @@ class Listener:
                 if who != self._name and bells:
                     heard(set(bells))
             either.poll()
+
+
+def _said(error: Exception) -> str:
+    """What a driver or the machine says, in one line."""
+    return str(error).strip().partition("\n")[0]

@@ -27,6 +27,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.listening import CHANNEL, Listener
 from bot.store.migrate import current, migrate
+from bot.store.refusing import Refusing
 from bot.store.savepoints import by_plain_statements
 from bot.store.tables.cluster import WRITERS
 
@@ -81,6 +82,8 @@ _NOTE = (
 )
 _NOTED = "SELECT detail ->> 'transaction' FROM landmark WHERE name = %s"
 _BEGIN_TO_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+#: what ends a name or a password in a URL, and stands there otherwise
+_ENCODE = "in a user's name and a password write @ as %40, : as %3A, / as %2F, ? as %3F and % as %25"
 
 
 class Postgres:
@@ -93,13 +96,14 @@ class Postgres:
             # libpq would take what stands behind the sign for a host, and name it
             raise OperatorError(
                 "BOT_DATABASE_URL cannot be read: its password has a character that ends it",
-                "in a user's name and a password write @ as %40, : as %3A, / as %2F, ? as %3F and % as %25",
+                _ENCODE,
             )
         try:
             self._parameters = _PARAMETERS | conninfo_to_dict(url)
         except psycopg.Error as error:  # its text holds the URL, and that a password
             raise OperatorError(
-                "BOT_DATABASE_URL cannot be read", "use postgresql://<user>:<password>@<host>:<port>/<database>"
+                "BOT_DATABASE_URL cannot be read",
+                f"use postgresql://<user>:<password>@<host>:<port>/<database>; {_ENCODE}",
             ) from error
         self._name = new_id()
         self._ending = threading.Event()
@@ -260,8 +264,8 @@ class Postgres:
     def may_look_again(self, error: BaseException) -> bool:
         return self.ends_all(error)
 
-    def listen(self, heard: Heard) -> None:
-        self._listener.start(heard)
+    def listen(self, heard: Heard, refusing: Refusing) -> None:
+        self._listener.start(heard, refusing)
 
     def stop(self) -> None:
         self._ending.set()

@@ -13,26 +13,34 @@ _MEND = "all goes on by itself once it does not: make room on its disk, look at 
 
 
 class Refusing:
-    """Of `what` (reads, writes) of one store. Called from any thread."""
+    """What of one store is refused: reads, writes, listening. Called from any thread.
 
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._since: float | None = None
+    It begins with the first of them, and is over when none is left.
+    """
+
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+        self._first, self._since = "", 0.0
         self._lock = threading.Lock()
 
-    def refused(self, reason: str) -> None:
-        """It refuses."""
+    def refused(self, what: str, reason: str) -> None:
+        """It refuses `what`."""
         with self._lock:
-            if self._since is not None:
+            begins = not self._refused
+            self._refused.add(what)
+            if not begins:
                 return
-            self._since = monotonic()
-        _log.error("store_refuses", what=self._what, reason=reason, mend=_MEND)
+            self._first, self._since = what, monotonic()
+        _log.error("store_refuses", what=what, reason=reason, mend=_MEND)
 
-    def answered(self) -> None:
-        """It does not."""
-        if self._since is None:  # as nearly always
+    def answered(self, what: str | None = None) -> None:
+        """It does not; without `what` none of them, as whoever connected anew knows: nobody may have asked since."""
+        if not self._refused if what is None else what not in self._refused:  # as nearly always
             return
         with self._lock:
-            since, self._since = self._since, None
-        if since is not None:
-            _log.info("store_answers", what=self._what, seconds=round(monotonic() - since, 1))
+            begun = bool(self._refused)
+            self._refused = self._refused - {what} if what is not None else set()
+            if self._refused or not begun:
+                return
+            first, since = self._first, self._since
+        _log.info("store_answers", what=first, seconds=round(monotonic() - since, 1))

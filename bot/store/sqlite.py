@@ -17,6 +17,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.folder import make_folder
 from bot.store.migrate import migrate
+from bot.store.refusing import Refusing
 from bot.store.savepoints import by_plain_statements
 
 #: how long a write waits for another process that holds the database. GitHub gives up on a delivery after 10 s, and one
@@ -66,7 +67,7 @@ class Sqlite:
     def may_look_again(self, error: BaseException) -> bool:
         return False  # no connection to a file is lost
 
-    def listen(self, heard: Heard) -> None:
+    def listen(self, heard: Heard, refusing: Refusing) -> None:
         """Nobody else rings: the file is this process's alone."""
 
     def stop(self) -> None:

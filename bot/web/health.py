@@ -39,7 +39,7 @@ MENDS: Mapping[str, str] = {
     "loops": "the log says why; start it again",
     "duties": "start a process that works: `threadsmith serve` or `threadsmith worker`",
     "queue": "the log says what it waits for; start it again",
-    "github": "deliveries are taken, and all goes on by itself; https://www.githubstatus.com may say more",
+    "github": "all goes on by itself once it answers; https://www.githubstatus.com may say more",
     "limits": "nothing to do: what waits goes on when the limit is over",
     "stuck": "`threadsmith doctor` tells more",
     "beside": "the log says why; it is tried again by itself",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,10 @@ CONNECTIONS = 256
 MOMENT = 1.0
 #: times `CONNECTIONS` over which even those give way: a process may have 1,024 files open, as a rule
 CROWD = 3
+#: what can be done where a port cannot be had, unless it was set otherwise
+MEND = "set BOT_HOST and BOT_PORT to what is free here"
+
+_UVICORN = logging.getLogger("uvicorn.error")
 
 
 def configured(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
@@ -58,9 +64,11 @@ class Server(uvicorn.Server):
         patience: float = PATIENCE,
         most: int = CONNECTIONS,
         moment: float = MOMENT,
+        mend: str = MEND,
     ) -> None:
         super().__init__(config)
         self._listens = listens
+        self._mend = mend
         self._patience, self._most, self._moment = patience, most, moment
         #: what asks nothing, with its last request and since when
         self._idle: dict[Any, tuple[object, float]] = {}
@@ -90,9 +98,23 @@ class Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # what uvicorn logs of it is told below, in words
+        _UVICORN.addFilter(_is_no_error)
         try:
             await super().startup(sockets)
-        except SystemExit as error:  # uvicorn's way, after it logged why
+        except SystemExit as error:  # uvicorn's way
             at = f"{self.config.host}:{self.config.port}"
-            raise OperatorError(f"cannot listen on {at}", "set BOT_HOST and BOT_PORT to what is free here") from error
+            raise OperatorError(f"cannot listen on {at}{_why(error.__context__)}", self._mend) from error
+        finally:
+            _UVICORN.removeFilter(_is_no_error)
         self._listens(self.servers[0].sockets[0].getsockname()[1])
+
+
+def _is_no_error(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.ERROR
+
+
+def _why(error: BaseException | None) -> str:
+    # a name that nobody knows has a number below 0, and several addresses that cannot be had have none
+    number = error.errno if isinstance(error, OSError) else None
+    return f": {os.strerror(number)}" if number is not None and number > 0 else ""

@@ -115,7 +115,8 @@ class Door:
             well_formed(headers.get(_SIGNATURE)) and _is_single(_SIGNATURE, headers, raw_headers)
         ):
             # unread: nobody need hold a body that no secret can have signed
-            self._log.warning("signature refused", size=0)
+            length = headers.get(b"content-length", b"")
+            self._log.warning("signature_refused", size=int(length[:20]) if length.isdigit() else None)
             return 401, _refusal("the signature is missing or wrong")
         with self._budget.hold() as held:
             return await self._read(headers, receive, held)
@@ -136,7 +137,7 @@ class Door:
         except stream.Gone:
             return 408, _refusal("the body did not arrive in time")
         if not verify(self._secrets, raw, headers.get(_SIGNATURE)):
-            self._log.warning("signature refused", size=len(raw))
+            self._log.warning("signature_refused", size=len(raw))
             return 401, _refusal("the signature is missing or wrong")
         guid, event = (headers.get(name, b"").decode("latin-1") for name in _ONCE)
         if not _GUID.fullmatch(guid) or not _EVENT.fullmatch(event):
@@ -152,7 +153,7 @@ class Door:
         except Exception as error:  # noqa: BLE001  # whatever the store died of, nothing was accepted: the sender must know
             # of a database that refuses the reason says all
             known = isinstance(error, Transient)
-            self._log.error("delivery could not be stored", delivery=guid, reason=str(error), exc_info=not known)
+            self._log.error("delivery_not_stored", delivery=guid, reason=str(error), exc_info=not known)
             return 503, _refusal("the delivery could not be stored")
         return 202, _status(guid, status)
 

@@ -61,8 +61,9 @@ async def measure(pace: Pace, folder: Path) -> Row:
         tuple((load.told, shown(medians[load, 1]), shown(medians[load, 2]), shown(ratios[load])) for load in LOADS),
         (
             (
-                f"{owners} people ask {times} times each, in {owners} repositories; from the first delivery to the last"
-                " posted answer. A receiver takes the deliveries; each worker process does"
+                f"Dispatches a second. {owners} people ask {'once' if times == 1 else f'{times} times'} each, in"
+                f" {owners} repositories; from the first delivery to the last posted answer. A receiver takes the"
+                " deliveries; each worker process does"
                 f" {WORKERS} runs at once (`BOT_WORKERS={WORKERS}`)."
             ),
             (

@@ -66,7 +66,10 @@ async def measure(pace: Pace, folder: Path) -> Row:
                 f"{WORKERS} workers, {counted(rounds, 'round')} of {count} runs, each on a thread of its own;"
                 f" DBOS {dbos.VERSION}."
             ),
-            "Commits a run are those of one run alone. Side by side runs share them (the table's figure).",
+            (
+                f"The table's commits are those of {WORKERS} runs side by side, which share them; the goal counts those"
+                " of one run alone. The script shares none."
+            ),
         ),
         rates,
     )

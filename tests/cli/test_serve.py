@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from bot.demo.deliveries import Deliverer
-from tests.databases import DATABASES
+from tests.databases import DATABASES, away
 from tests.restarts import ATTEMPTS, Scene, scene, until
 from tests.stage import make_world
 
@@ -49,10 +49,15 @@ def environment(here: Scene, **more: str) -> dict[str, str]:
     }
 
 
-async def spawn(here: Scene, *arguments: str, **more: str) -> asyncio.subprocess.Process:
+def plain(err: bytes) -> list[str]:
+    """What a process said for people, without its log."""
+    return [line for line in err.decode().splitlines() if not line.startswith("{")]
+
+
+async def spawn(here: Scene, *arguments: str, command: str = "serve", **more: str) -> asyncio.subprocess.Process:
     """The command, in an empty folder."""
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "serve", *arguments, cwd=here.folder, env=environment(here, **more),
+        sys.executable, "-m", "bot", command, *arguments, cwd=here.folder, env=environment(here, **more),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 
@@ -137,15 +142,32 @@ async def test_serve_without_a_secret(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+async def test_serve_with_a_misspelt_setting(tmp_path: Path) -> None:
+    """Told before anything else, also where it stands in `.env`: it may be the one that is missing."""
+    world, _, app, _ = make_world(tmp_path / "github")
+    (tmp_path / ".env").write_text("BOT_GITHUB_WEBHOOK_SECRETS=some\n")
+    process = await spawn(Scene(world, app, tmp_path), BOT_GITHUB_WEBHOOK_SECRET="")
+    _, err = await asyncio.wait_for(process.communicate(), 60)
+    assert err.decode().splitlines()[:2] == [
+        "BOT_GITHUB_WEBHOOK_SECRETS is no setting; did you mean BOT_GITHUB_WEBHOOK_SECRET?",
+        "not started: BOT_GITHUB_WEBHOOK_SECRET is not set",
+    ]
+
+
 async def test_serve_on_a_port_in_use(tmp_path: Path) -> None:
-    """Told by number, exit code 1."""
+    """Told by number and what to set, exit code 1; a worker has not said before that it works."""
     async with scene(tmp_path) as here:
         port = here.world.site_url.rpartition(":")[2]
         process = await spawn(here, "--port", port)
         _, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 1
-    assert err.decode().splitlines()[-2] == f"cannot listen on 127.0.0.1:{port}"
-    assert b"Traceback" not in err
+        with DATABASES.server.database() as url:
+            worker = await spawn(here, "--health-port", port, command="worker", BOT_DATABASE_URL=url)
+            _, worker_err = await asyncio.wait_for(worker.communicate(), 60)
+    assert (process.returncode, worker.returncode) == (1, 1)
+    said = f"cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert plain(err) == [said, "  set BOT_HOST and BOT_PORT to what is free here"]
+    assert plain(worker_err) == [said, "  set BOT_HOST and --health-port to what is free here"]
+    assert b"uvicorn" not in err + worker_err
 
 
 @pytest.mark.parametrize("arguments", [("serve", "--no-worker", "--port", "0"), ("worker",)])
@@ -163,8 +185,12 @@ async def test_sqlite_is_one_process_s_own(tmp_path: Path, arguments: tuple[str,
     assert "BOT_DATABASE_URL" in second
 
 
-async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path) -> None:
-    """It needs no webhook secret, says that it works, answers for its health where it is asked to, and goes."""
+@pytest.mark.parametrize("gone", [False, True])
+async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path, gone: bool) -> None:
+    """It needs no webhook secret, says that it works, answers for its health where it is asked to, and goes.
+
+    So it does while the database is away.
+    """
     async with scene(tmp_path) as here:
         with DATABASES.server.database() as url:
             more = {"BOT_DATABASE_URL": url, "BOT_GITHUB_WEBHOOK_SECRET": ""}
@@ -183,9 +209,12 @@ async def test_a_worker_on_postgresql_until_sigterm(tmp_path: Path) -> None:
                 async with httpx.AsyncClient(trust_env=False) as client:
                     assert (await client.get(f"{found[1]}/readyz")).status_code == 200
                     assert (await client.post(f"{found[1]}/webhook")).status_code == 404
-                process.send_signal(signal.SIGTERM)
-                await asyncio.wait_for(process.communicate(), 10)
+                with away(url) if gone else nullcontext():
+                    process.send_signal(signal.SIGTERM)
+                    _, err = await asyncio.wait_for(process.communicate(), 10)
                 assert process.returncode == 0
+                assert b"Traceback" not in err
+                assert (b"left_unsaid" in err) is gone
             finally:
                 if process.returncode is None:
                     process.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -192,3 +193,16 @@ def test_role_unreadable() -> None:
     """An answer that is no object is no answer about a role."""
     with pytest.raises(parse.Unreadable):
         parse.role([])
+
+
+@pytest.mark.parametrize(
+    ("read", "key"), [(parse.issue, "created_at"), (parse.comment, "created_at"), (parse.timestamp, "timestamp")]
+)
+@pytest.mark.parametrize(("value", "fault"), [(None, "missing"), ("soon", "cannot read 'soon'")])
+def test_a_time_that_cannot_be_read_is_named(
+    read: Callable[[Any], object], key: str, value: str | None, fault: str
+) -> None:
+    """By GitHub's own key: it stands in the record of the delivery."""
+    given = value if read is parse.timestamp else {"id": 1, "number": 1, "created_at": value}
+    with pytest.raises(parse.Unreadable, match=f"^{key}: {fault}"):
+        read(given)

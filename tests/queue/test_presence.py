@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from sqlmodel import col, update
+from structlog.testing import capture_logs
 
 from bot.errors import Lost, Transient
 from bot.queue import Presence, presence
@@ -98,6 +99,23 @@ async def test_leaving_rings_so_that_nobody_waits_for_a_beat(store: Store, monke
         beats.cancel()
         await first.presence.leave()
         await until(lambda: second.at_it)
+
+
+async def test_who_cannot_say_that_it_leaves_leaves_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others notice its silence; the log says why nobody was told."""
+    member = Member(store)
+    await member.presence.join()
+    assert member.duty.held
+
+    async def refuses(_work: Callable[..., object]) -> object:
+        raise Transient("the database refuses: no connection")
+
+    monkeypatch.setattr(store, "write", refuses)
+    with capture_logs() as logged:
+        await member.presence.leave()
+    reasons = [line["reason"] for line in logged if line["event"] == "left_unsaid"]
+    assert reasons == ["the database refuses: no connection"]
+    assert not member.duty.held
 
 
 @on_both

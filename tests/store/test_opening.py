@@ -37,6 +37,8 @@ def test_what_cannot_be_reached_is_told_without_its_password(nowhere: str) -> No
         (nowhere, 'role "ana" does not exist'),
         (refused, "at 127.0.0.1:1: "),
         ("postgresql://ana:hunter22@[::1", "cannot be read"),
+        ("postgresql://ana:hunter22%b@localhost/bot", "cannot be read"),
+        ("postgresql://ana:p@ss/hunter22:rd?%@localhost/bot", "cannot be read"),
         ("postgresql://ana@localhost/bot?pasword=hunter22", "cannot be read"),
         ("postgresql://ana:p@hunter22@127.0.0.1:1/bot", "its password has a character"),
         ("postgresql://ana:hunter22/p@127.0.0.1:1/bot", "its password has a character"),
@@ -46,6 +48,7 @@ def test_what_cannot_be_reached_is_told_without_its_password(nowhere: str) -> No
             open_store(url)
         assert told in error.value.message
         assert "hunter22" not in f"{error.value.message} {error.value.mend}"
+        assert ("% as %25" in error.value.mend) is ("1:1: " not in told and "role" not in told)
 
 
 def test_a_database_that_cannot_hold_every_text_is_refused() -> None:

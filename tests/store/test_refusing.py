@@ -11,8 +11,10 @@ from sqlmodel import text
 from structlog.testing import capture_logs
 
 from bot.errors import Transient
-from bot.store import Session, deliveries, open_store
+from bot.store import Session, deliveries, listening, open_store
+from bot.store.refusing import Refusing
 from bot.store.tables import Landmark
+from tests.databases import away
 from tests.rows import NOW, delivery, held, locked
 
 
@@ -100,3 +102,47 @@ async def test_one_that_is_refused_among_others_is_told(database: str) -> None:
         await store.write(lambda s: deliveries.take(s, delivery("b"), NOW))
     assert lines == [("store_answers", "writes")]
     await store.close()
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_an_outage_is_told_once_by_all_together(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who listens meets it, also where nobody asks; reads and writes say no more; its end is told before they ask."""
+    monkeypatch.setattr(listening, "PAUSES", (0.01, 0.02))
+    store = open_store(database)
+    heard = store.bell("queue")
+    with capture_logs() as logged:
+        with away(database):
+            async with asyncio.timeout(10):
+                while not any(line["event"] == "store_refuses" for line in logged):
+                    await asyncio.sleep(0.01)
+            for guid in "abc":
+                with pytest.raises(Transient):
+                    await store.write(lambda s, guid=guid: deliveries.take(s, delivery(guid), NOW))  # type: ignore[misc]
+                with pytest.raises(Transient):
+                    await store.read(lambda session: deliveries.next_due(session, NOW))
+            seen = heard.count
+        await asyncio.wait_for(heard.wait(seen), 10)
+    told = [(line["event"], line.get("what")) for line in logged]
+    assert told == [("store_refuses", "listening"), ("store_answers", "listening"), ("listens_again", None)]
+    await store.close()
+
+
+async def test_what_is_refused_beside_it_is_over_when_both_are() -> None:
+    """The first is the one that is named."""
+    refusing = Refusing()
+    with told() as lines:
+        refusing.answered()
+        refusing.refused("writes", "full")
+        refusing.refused("reads", "away")
+        refusing.answered("writes")
+        refusing.refused("writes", "full")
+        refusing.answered("reads")
+        refusing.answered("reads")
+    assert lines == [("store_refuses", "writes")]
+    with told() as lines:
+        refusing.answered("writes")
+        refusing.answered("writes")
+        refusing.refused("reads", "away")
+        refusing.answered()
+        refusing.answered()
+    assert lines == [("store_answers", "writes"), ("store_refuses", "reads"), ("store_answers", "reads")]

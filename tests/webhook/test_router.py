@@ -255,7 +255,7 @@ async def test_a_database_that_refuses_is_logged_in_a_line(error: Exception, tra
     """For each delivery; a fault of the program with where it happened."""
     with capture_logs() as logged:
         await send(MemoryInbox(error))
-    (line,) = (line for line in logged if line["event"] == "delivery could not be stored")
+    (line,) = (line for line in logged if line["event"] == "delivery_not_stored")
     assert (line["log_level"], line["reason"], bool(line["exc_info"])) == ("error", str(error), bool(traces))
 
 
@@ -338,6 +338,15 @@ async def test_what_no_secret_can_have_signed_is_not_read(signature: bytes | Non
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot.example") as http:
         answer = await http.post("/webhook", content=body(), headers=given)
     assert (answer.status_code, taken) == (401, 0)
+
+
+@pytest.mark.parametrize("signature", ["sha256=short", "sha256=" + "0" * 64])
+async def test_a_refused_signature_is_logged_with_the_size_of_what_it_was_for(signature: str) -> None:
+    """Whether it was read or not."""
+    with capture_logs() as logged:
+        answer = await send(MemoryInbox(), given=headers(BODY) | {"x-hub-signature-256": signature})
+    assert answer.status_code == 401
+    assert [(line["event"], line["size"]) for line in logged] == [("signature_refused", len(BODY))]
 
 
 async def test_large_bodies_held_open_do_not_fill_the_memory() -> None:
