@@ -12,16 +12,20 @@ def by_plain_statements(engine: Engine) -> None:
     work costs which does nothing. The names are its own and need no quoting. What a dialect does here is its to say
     (SQLAlchemy, `Dialect.do_savepoint`).
     """
-    dialect = engine.dialect
-
-    def do_savepoint(connection: Connection, name: str) -> None:
-        connection.exec_driver_sql(f"SAVEPOINT {name}")
-
-    def do_rollback_to_savepoint(connection: Connection, name: str) -> None:
-        connection.exec_driver_sql(f"ROLLBACK TO SAVEPOINT {name}")
-
-    def do_release_savepoint(connection: Connection, name: str) -> None:
-        connection.exec_driver_sql(f"RELEASE SAVEPOINT {name}")
-
     for does in (do_savepoint, do_rollback_to_savepoint, do_release_savepoint):
-        setattr(dialect, does.__name__, does)
+        setattr(engine.dialect, does.__name__, does)
+
+
+def do_savepoint(connection: Connection, name: str) -> None:
+    """As a dialect has it."""
+    connection.exec_driver_sql(f"SAVEPOINT {name}")
+
+
+def do_rollback_to_savepoint(connection: Connection, name: str) -> None:
+    """As a dialect has it."""
+    connection.exec_driver_sql(f"ROLLBACK TO SAVEPOINT {name}")
+
+
+def do_release_savepoint(connection: Connection, name: str) -> None:
+    """As a dialect has it."""
+    connection.exec_driver_sql(f"RELEASE SAVEPOINT {name}")

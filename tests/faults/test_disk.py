@@ -79,7 +79,7 @@ async def test_a_full_disk(tmp_path: Path) -> None:
         await play.bot.until(lambda: play.bot.rows("SELECT state FROM attempt") == [("running",)])
         play.bot.fill()
         assert [await play.ask(number) for number in range(2, THREADS + 1)] == [503] * (THREADS - 1)
-        assert await play.readiness() == (503, "Transient: the database refuses: database or disk is full")
+        assert await play.readiness() == (503, "the database refuses: database or disk is full")
         play.gate.touch()
         assert play.bot.rows("SELECT state FROM attempt") == [("running",)]
         await play.bot.make_room()
@@ -100,7 +100,7 @@ async def test_a_database_that_somebody_else_holds(tmp_path: Path) -> None:
             status, why = await play.readiness()
             assert (status, why) in [
                 (503, "it took no write within 3 s"),
-                (503, "Transient: the database refuses: database is locked"),
+                (503, "the database refuses: database is locked"),
             ]
             other.execute("ROLLBACK")
         for number in range(3, THREADS + 1):
