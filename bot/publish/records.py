@@ -44,9 +44,7 @@ class Records:
             if row.action == "reaction" and row.run_id is not None:
                 put_away(session, row.run_id, now)
             if row.action not in ELSEWHERE and not looked:
-                installation = act.thread.installation_id
-                creates = row.id if is_new(row) else None
-                self._pace.answered(session, installation, creates, row.sent_at, now, calls=made.calls)
+                self.answered(session, act, calls=made.calls)
 
         await self.commit(work, row, whoever=not looked)
 
@@ -75,11 +73,11 @@ class Records:
 
         What a thread has one of is said anew where its comment is gone, and so is the question of an open gate.
         """
-        row, thread, now = act.row, act.thread, self._clock.now()
+        row, thread = act.row, act.thread
         end = end_of(error, act)
 
         def work(session: Session) -> None:
-            self._pace.answered(session, thread.installation_id, row.id, row.sent_at, now)
+            self.answered(session, act)
             present = session.get_one(Outbox, row.id)
             lasting = _asks(session, present, thread) if row.purpose == "gate" else row.purpose in outbox.LASTING
             if end.reason == COMMENT_DELETED and row.action == "comment" and lasting:
@@ -103,10 +101,10 @@ class Records:
 
     async def undone(self, act: Act, reason: str, outcome: dict[str, object] | None, *, looked: bool = False) -> None:
         """It is not done, by our own decision; others are not concerned."""
-        row, now = act.row, self._clock.now()
+        row = act.row
 
         def work(session: Session) -> None:
-            self._pace.answered(session, act.thread.installation_id, row.id, row.sent_at, now)
+            self.answered(session, act)
             outbox.drop(session, row.id, reason, outcome)
 
         _log.info("dropped", slot=row.slot, reason=reason)
@@ -114,10 +112,10 @@ class Records:
 
     async def untargeted(self, act: Act, error: Exception) -> None:
         """What it was to reply to takes no reply."""
-        row, now = act.row, self._clock.now()
+        row = act.row
 
         def work(session: Session) -> None:
-            self._pace.answered(session, act.thread.installation_id, row.id, row.sent_at, now)
+            self.answered(session, act)
             outbox.untarget(session, row.id, reason_of(error))
 
         await self.commit(work, row)
@@ -130,9 +128,11 @@ class Records:
             return self._pace.limited(session, act.thread.installation_id, error.retry_after, now, sent=sent)
         return now + (backoff(act.row.tries) if error.retry_after is None else timedelta(seconds=error.retry_after))
 
-    def answered(self, session: Session, act: Act) -> None:
-        """As far as anybody knows, what was sent may be there: it counts from now on."""
-        self._pace.answered(session, act.thread.installation_id, act.row.id, act.row.sent_at, self._clock.now())
+    def answered(self, session: Session, act: Act, *, calls: int = 0) -> None:
+        """As far as anybody knows, what was sent may be there: it counts from now on. `calls` as `Pace.answered`'s."""
+        row, installation = act.row, act.thread.installation_id
+        creates = row.id if is_new(row) else None
+        self._pace.answered(session, installation, creates, row.sent_at, self._clock.now(), calls=calls)
 
     async def spent(self, act: Act, limit: Transient | None) -> None:
         """A write that is no row's own (something was taken back) left, and met a limit perhaps: it counts as any."""
