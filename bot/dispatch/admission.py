@@ -86,7 +86,7 @@ def day(
     if (limit := quota.reached(session, repository_id, thread_id, actor, limits, now)) is not None:
         told = f"{limit.told}; ask again later, or raise that limit"
         return Refusal(limit.key, told, f"{limit.key}-{now:%Y-%m-%d}")
-    if ceilings.usd_day < inf and spending.spent(session, now - quota.DAY) >= ceilings.usd_day:
+    if spending.day_is_spent(session, ceilings.usd_day, now):
         told = (
             f"the ${ceilings.usd_day:g} in 24 hours are spent that whoever runs me allows for all repositories; "
             "ask again later"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot.model.thread import Account
 from bot.store import Session, spending
 from bot.workflows import Limits
 
-DAY = timedelta(days=1)
 #: a thread that is not there yet, on which nothing was asked
 _NEW = ""
 
@@ -26,7 +25,7 @@ def reached(
     session: Session, repository: int, thread_id: str | None, actor: Account, limits: Limits, now: datetime
 ) -> Reached | None:
     """The first limit that forbids another dispatch by `actor` on a thread (None: a new one); None if none does."""
-    since = now - DAY
+    since = now - spending.DAY
     own = thread_id or _NEW
     scopes = (
         ("per_actor_day", limits.per_actor_day, None, actor.id, f"{actor.login} has used up"),

@@ -21,7 +21,7 @@ def bound(session: Session, rows: RunRows, terms: Terms, step: str, now: datetim
     """Why the run may not start another attempt; None if it may."""
     if (reason := exceeded(terms.budget, Spent.of(rows.attempts))) is not None:
         return End(RunState.BUDGET_EXCEEDED, step, reason)
-    if spending.spent(session, now - timedelta(days=1)) >= terms.usd_day:
+    if spending.day_is_spent(session, terms.usd_day, now):
         reason = f"the instance's ceiling of ${terms.usd_day:g} in 24 hours is reached"
         return End(RunState.BUDGET_EXCEEDED, step, reason)
     if terms.budget.minutes is not None and rows.run.worked(now) >= terms.budget.minutes * 60:

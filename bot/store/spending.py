@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
+from math import inf
 
 from sqlalchemy import Select, Table, bindparam
 from sqlalchemy import select as rows_of
@@ -15,8 +16,13 @@ from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
 _SPEND: Table = Spend.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 _DISPATCH: Table = Dispatch.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 _THREAD: Table = Thread.__table__  # type: ignore[attr-defined]  # SQLModel types no table
-#: made once, and asked of the connection, as it is at every start of a step
-_SPENT = rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"))
+#: what a day is to all that bounds one
+DAY = timedelta(days=1)
+
+
+def day_is_spent(session: Session, ceiling: float, now: datetime) -> bool:
+    """Whether the instance has spent its `ceiling` (US dollars) in the last 24 hours; without one nothing is asked."""
+    return ceiling < inf and spent(session, now - DAY) >= ceiling
 
 
 def spent(
@@ -28,12 +34,10 @@ def spent(
     actor_id: int | None = None,
 ) -> float:
     """US dollars since then, of the whole instance or narrowed to what is named."""
-    if (repository_id, thread_id, actor_id) == (None, None, None):
-        if any(isinstance(row, Spend) for row in session.new):
-            session.flush()
-        return session.connection().execute(_SPENT, {"since": since}).scalar() or 0.0
     named = _named(repository_id=repository_id, thread_id=thread_id, actor_id=actor_id)
-    session.flush()
+    # asked at every start of a step, where much else may wait to be written
+    if any(isinstance(row, Spend) for row in session.new):
+        session.flush()
     return session.connection().execute(_spent(frozenset(named)), {"since": since, **named}).scalar() or 0.0
 
 
@@ -58,7 +62,8 @@ def _named(**scope: int | str | None) -> dict[str, int | str]:
 @cache
 def _spent(named: frozenset[str]) -> Select[float | None]:
     """Made once for what is named: putting a statement together costs more than running it."""
-    return _SPENT.where(*(_SPEND.c[name] == bindparam(name) for name in sorted(named)))
+    scope = (_SPEND.c[name] == bindparam(name) for name in sorted(named))
+    return rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"), *scope)
 
 
 @cache

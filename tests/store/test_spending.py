@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from math import inf
 from typing import Any
 
 import pytest
@@ -58,6 +59,24 @@ async def test_dollars_of_whom_is_named(store: Store, narrowed: dict[str, Any], 
     await store.write(work)
     since = NOW - timedelta(minutes=60)
     assert await store.read(lambda s: spending.spent(s, since, **narrowed)) == expected
+
+
+@pytest.mark.parametrize(("ceiling", "spent"), [(3.0, True), (2.9, True), (3.1, False), (0.0, True), (inf, False)])
+async def test_a_day_is_spent_at_its_ceiling(store: Store, ceiling: float, spent: bool) -> None:
+    """By all together, in 24 hours; what this very transaction spends counts."""
+
+    def work(session: Session) -> bool:
+        spend(session, 1.0)
+        spend(session, 2.0, minutes=24 * 60, repository=2)
+        spend(session, 4.0, minutes=24 * 60 + 1)
+        return spending.day_is_spent(session, ceiling, NOW)
+
+    assert await store.write(work) is spent
+
+
+async def test_without_a_ceiling_nobody_adds_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spending, "spent", lambda *_: pytest.fail("it was asked"))
+    assert not await store.read(lambda session: spending.day_is_spent(session, inf, NOW))
 
 
 async def test_requests_of_whom_is_named(store: Store) -> None:
