@@ -96,10 +96,10 @@ async def read_pages(
     """The page that the anchor's position in the count points at, and one more where it is needed.
 
     `count` is the number of comments when the anchor was written; 0 reads nothing. `total` is how many there are by now
-    as far as is known: a page goes no further. `wanted` is how many comments up to
-    the anchor will probably do, `precedes` says whether a comment stands before it, `enough` whether the window can be
-    filled. A count that was too high (comments were deleted) or too low (it was stale) is corrected from the first
-    answer's `last`. The second page holds as much as it can.
+    as far as is known: a page goes no further. `wanted` is how many comments up to the anchor will probably do,
+    `precedes` says whether a comment stands before it, `enough` whether the window can be filled. A count that was too
+    high (comments were deleted) or too low (it was stale) is corrected from the first answer's `last`. The second page
+    holds as much as it can.
     """
     pages = Pages()
     if count <= 0:
