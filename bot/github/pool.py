@@ -15,8 +15,8 @@ from urllib.request import getproxies
 import httpcore
 import httpx
 
-#: httpx's own: connections at most, and of them those that stay open with nothing to do, for so many seconds
-LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0)
+#: as httpx has them: connections at most, and of them those that stay open with nothing to do, for so many seconds
+MOST, IDLE, IDLE_SECONDS = 100, 20, 5.0
 
 
 def pooled() -> httpx.AsyncBaseTransport | None:
@@ -30,9 +30,9 @@ class Pooled(httpx.AsyncHTTPTransport):
     def __init__(self) -> None:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
-            max_connections=LIMITS.max_connections,
-            max_keepalive_connections=LIMITS.max_keepalive_connections,
-            keepalive_expiry=LIMITS.keepalive_expiry,
+            max_connections=MOST,
+            max_keepalive_connections=IDLE,
+            keepalive_expiry=IDLE_SECONDS,
             network_backend=Backend(),
         )
 

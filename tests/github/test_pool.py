@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpcore
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from bot.github.kit import Kit
 from bot.github.pool import Backend, Pooled, Stream, pooled
@@ -32,7 +38,7 @@ class Server:
         try:
             while await reader.readuntil(b"\r\n\r\n"):
                 writer.write(ANSWER)
-        except asyncio.IncompleteReadError:
+        except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             self.open.discard(writer)
@@ -40,15 +46,18 @@ class Server:
 
     async def hang_up(self) -> None:
         for writer in tuple(self.open):
-            writer.close()
-            await writer.wait_closed()
+            # at once: an encrypted one would wait for the other end to agree
+            writer.transport.abort()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Server]:
+async def serving(encrypted: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     found = Server()
-    server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
-    found.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    server = await asyncio.start_server(found.serve, "127.0.0.1", 0, ssl=encrypted)
+    place = "http://127.0.0.1" if encrypted is None else "https://localhost"
+    found.url = f"{place}:{server.sockets[0].getsockname()[1]}/"
     try:
         yield found
     finally:
@@ -108,7 +117,36 @@ async def test_the_socket_is_looked_at_without_asking_for_it_anew() -> None:
         assert stream.get_extra_info("is_readable")
 
 
-async def test_one_that_is_encrypted_is_looked_at_in_the_same_way() -> None:
+async def test_one_that_is_encrypted_is_kept_and_given_up_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every one to GitHub is, by authorities of a file as a GitHub Enterprise Server may need them."""
+    file = tmp_path / "localhost.pem"
+    file.write_bytes(_certificate())
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(file)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    async with serving(ours) as server, httpx.AsyncClient(transport=Pooled()) as client:
+        assert server.url.startswith("https://localhost:")
+        for _ in range(3):
+            assert (await client.post(server.url)).text == "ok"
+        assert server.connections == 1
+        await server.hang_up()
+        assert (await client.post(server.url)).text == "ok"
+        assert server.connections == 2
+
+
+async def test_who_is_not_trusted_is_told_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "localhost.pem"
+    file.write_bytes(_certificate())
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(file)
+    async with serving(ours) as server, httpx.AsyncClient(transport=Pooled()) as client:
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            await client.get(server.url)
+
+
+async def test_what_becomes_encrypted_stays_one_of_ours() -> None:
     class Inner(httpcore.AsyncNetworkStream):
         def get_extra_info(self, info: str) -> object:
             return None
@@ -117,6 +155,29 @@ async def test_one_that_is_encrypted_is_looked_at_in_the_same_way() -> None:
             return Inner()
 
     assert isinstance(await Stream(Inner()).start_tls(ssl.create_default_context()), Stream)
+
+
+def _certificate() -> bytes:
+    """A key and a certificate for `localhost` that it signs itself, as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    plain = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return plain + made.public_bytes(serialization.Encoding.PEM)
 
 
 def test_a_proxy_of_the_environment_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
