@@ -12,10 +12,12 @@ from bot.demo.deliveries import Deliverer
 from bot.demo.stage import ShiftedClock, answering, furnish
 from bot.demo.world import World
 from bot.errors import OperatorError
+from bot.settings import Settings
 from bot.workspace import open_sandbox
 
+_OURS = Settings.model_fields
 #: where `serve` listens unless it is told otherwise
-FRONT_DOOR = "http://127.0.0.1:8000/webhook"
+FRONT_DOOR = f"http://{_OURS['host'].default}:{_OURS['port'].default}/webhook"
 
 
 @asynccontextmanager
