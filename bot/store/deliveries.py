@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import islice
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Insert, String, Table, bindparam, cast, func, update
+from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
@@ -17,7 +16,7 @@ from bot.model.state import DeliveryState, DispatchState, follow
 from bot.store.database import ring
 from bot.store.due import due as due_at
 from bot.store.due import moment
-from bot.store.insert import inserting
+from bot.store.insert import insert_new
 from bot.store.tables import Delivery, Dispatch
 
 Taken = Literal["accepted", "duplicate"]
@@ -48,14 +47,6 @@ _ABOUT = (
     .where(_ROWS.c.id == bindparam("which"))
     .values(comment_id=bindparam("comment"), number=bindparam("thread"))
 )
-
-
-@cache
-def _take(backend: str) -> Insert:
-    """Keeps what is not there yet; made once, and only for the database that is used."""
-    return inserting(backend, Delivery).on_conflict_do_nothing()
-
-
 _KEPT = select(Delivery.id).where(col(Delivery.id).in_(bindparam("these", expanding=True)))
 
 
@@ -84,15 +75,13 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
         }
         for each in new
     ]
-    # without the ORM, which costs more than everything else that is done for a delivery; and without asking which were
-    # kept, as nearly always all are: one statement of many rows that tells of each is the dearer one
-    connection = session.connection()
-    done = connection.execute(_take(connection.dialect.name), rows, execution_options={"preserve_rowcount": True})
-    if done.rowcount:
+    # without the ORM, which costs more than everything else that is done for a delivery. Nearly always all are new
+    inserted = insert_new(session, Delivery, rows)
+    if inserted:
         ring(session, "delivery")
-    if done.rowcount == len(rows):
+    if inserted == len(rows):
         return ["accepted"] * len(rows)
-    kept = set(session.exec(_KEPT, params={"these": [row["id"] for row in rows]})) if done.rowcount else set()
+    kept = set(session.exec(_KEPT, params={"these": [row["id"] for row in rows]})) if inserted else set()
     return ["accepted" if row["id"] in kept else "duplicate" for row in rows]
 
 

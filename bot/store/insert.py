@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,24 @@ if TYPE_CHECKING:
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
     """Insert a row unless any unique key of it is taken; True if it was inserted."""
+    return _inserted(session, table, values) == 1
+
+
+def insert_new(session: Session, table: type[SQLModel], rows: Sequence[dict[str, Any]]) -> int:
+    """The same for each of several rows, which name the same columns; how many were inserted.
+
+    Which they are is not told: one statement of many rows that tells of each is the dearer one.
+    """
+    return _inserted(session, table, rows)
+
+
+def _inserted(session: Session, table: type[SQLModel], values: dict[str, Any] | Sequence[dict[str, Any]]) -> int:
     connection = session.connection()
     # psycopg knows the count only until the cursor is closed
     done = connection.execute(
         _ignoring(connection.dialect.name, table), values, execution_options={"preserve_rowcount": True}
     )
-    return done.rowcount == 1
+    return done.rowcount
 
 
 @cache
