@@ -24,11 +24,12 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; the exit code: 0 if the conversation went as expected, 1 if not, 130 if it was interrupted."""
     parser = argparse.ArgumentParser("threadsmith demo", description="A GitHub look-alike and the bot on loopback.")
-    parser.add_argument("--once", action="store_true", help="play the conversation, check it, and stop")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--once", action="store_true", help="play the conversation, check it, and stop")
     parser.add_argument(
         "--port", type=int, default=8765, help="port of the thread page, unused with --once; 0: a free one"
     )
-    parser.add_argument("--no-bot", type=Path, metavar="FILE", help="no bot; settings for bots go to FILE")
+    way.add_argument("--no-bot", type=Path, metavar="FILE", help="no bot; settings for bots go to FILE")
     options = parser.parse_args(arguments)
     screen = Screen(Console(highlight=False))
     # what a real bot would log is told in better words on the screen
@@ -88,8 +89,8 @@ async def stand(screen: Screen, *, port: int, file: Path) -> int:
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    from bot.demo.alone import FRONT_DOOR, open_alone
-
+    with screen.waiting("starting"):
+        from bot.demo.alone import FRONT_DOOR, open_alone
     async with open_alone(port, file) as url:
         screen.alone(url, str(file), FRONT_DOOR)
         await stopped.wait()

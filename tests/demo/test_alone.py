@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from bot.app import open_bot
+from bot.demo.__main__ import main
 from bot.demo.alone import open_alone
 from bot.demo.server import Loopback
 from bot.errors import OperatorError
@@ -67,4 +68,12 @@ async def test_the_command_until_it_is_ended(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, err = await asyncio.wait_for(process.communicate(), 30)
     assert (process.returncode, err) == (0, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_plays_nothing_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--once", "--no-bot", str(tmp_path / ".env")])
+    assert ended.value.code == 2
+    assert "--no-bot: not allowed with argument --once" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
