@@ -64,7 +64,7 @@ def serve(
 
     Raises `OperatorError` where `open_bot` does, and where it cannot listen.
     """
-    server = None
+    app, server = FastAPI(title="Threadsmith", version=__version__), None
     if at is not None:
         told = at.told
 
@@ -73,7 +73,6 @@ def serve(
             ready()
             told(port)
 
-        app = FastAPI(title="Threadsmith", version=__version__)
         server = Server(configured(app, at.host, at.port), listens, mend=at.mend)
 
     async def until_stopped() -> None:
@@ -96,21 +95,15 @@ def serve(
                 await stopped.wait()
                 return
             if part == "worker":
-                attach_health(_app_of(server), bot)
+                attach_health(app, bot)
             else:
-                server.config.app = attach(_app_of(server), bot)
+                server.config.app = attach(app, bot)
             pass_over_made()
             await server.serve()
 
     loop_factory = server.config.get_loop_factory() if server is not None else None
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(until_stopped())
-
-
-def _app_of(server: Server) -> FastAPI:
-    app = server.config.app
-    assert isinstance(app, FastAPI)
-    return app
 
 
 def pass_over_made() -> None:
