@@ -17,11 +17,11 @@ from bot.store.tables import Dispatch, Gate
 def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -> None:
     """End a run: its state, its dispatch's, what still waited in it, and what is said about it."""
     run = rows.run
+    clones.forget(session, run.id)
     run.state = follow(run.state, end.state)
     run.reason, run.ended_at = end.reason, now
     run.lease_owner = None
     withdraw(session, rows, now)
-    clones.forget(session, run.id)
     dispatch = session.get_one(Dispatch, run.dispatch_id)
     if dispatch.state is DispatchState.QUEUED:
         dispatch.state = follow(dispatch.state, DispatchState.STARTED)

@@ -10,12 +10,13 @@ from sqlmodel import Session, col, delete, exists, select
 
 from bot.store import snapshots
 from bot.store.insert import insert_or_ignore
+from bot.store.prepared import Prepared
 from bot.store.tables import Blob, Clone
 
 _CLONE: Table = Clone.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 
-#: asked of the connection at every end of a run
-_HAS = rows_of(_CLONE.c.run_id).where(_CLONE.c.run_id == bindparam("run_id"))
+#: asked at every end of a run
+_HAS = Prepared(rows_of(_CLONE.c.run_id).where(_CLONE.c.run_id == bindparam("run_id")))
 
 
 def find(session: Session, run_id: str) -> Clone | None:
@@ -45,7 +46,7 @@ def leave(session: Session, run_id: str, mark: str, data: bytes | None, now: dat
 def forget(session: Session, run_id: str) -> None:
     """The run is over: nobody goes on with its clone."""
     # most runs have none, and asking the ORM for it takes many times as long
-    if session.connection().execute(_HAS, {"run_id": run_id}).first() is not None:
+    if _HAS.first(session, {"run_id": run_id}) is not None:
         row = session.get_one(Clone, run_id)
         session.delete(row)
         session.flush()

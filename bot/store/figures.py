@@ -120,7 +120,7 @@ def oldest_delivery(session: Session, now: datetime) -> tuple[str, datetime] | N
 
 def oldest_run(session: Session, now: datetime) -> tuple[str, datetime] | None:
     """The run whose turn it has been for the longest time (see `runs.claim`), and since when."""
-    found = session.exec(in_turn(_LOOKED_AT), params=moment(now)).all()
+    found = in_turn(_LOOKED_AT).objects(session, moment(now))
     return min(((run.id, turn_since(session, run)) for run in found), key=lambda one: one[1], default=None)
 
 

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Table, bindparam, union_all
+from sqlalchemy import Table, bindparam, or_, union_all
 from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import processes, runs
+from bot.store.prepared import Prepared
 from bot.store.tables import Artifact, Attempt, Frame, Gate, Outbox, Run, Steer, Value
 
 #: made once: to put a statement together costs more than to run it, and these run for every claim and write of a run
 _RUNNING = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner == bindparam("owner")).limit(1)
 _RUN: Table = Run.__table__  # type: ignore[attr-defined]  # SQLModel types no table
-#: both asked of the connection: as a question to the ORM they take twice as long
-_SUSPECT = (
-    rows_of(_RUN.c.id).where(_RUN.c.suspect.is_(True), _RUN.c.state.in_([RunState.QUEUED, RunState.RUNNING])).limit(1)
+_SUSPECT = Prepared(
+    rows_of(_RUN.c.id)
+    .where(_RUN.c.suspect.is_(True), or_(_RUN.c.state == RunState.QUEUED, _RUN.c.state == RunState.RUNNING))
+    .limit(1)
 )
-_HOLDER = rows_of(_RUN.c.state, _RUN.c.lease_owner).where(_RUN.c.id == bindparam("run_id"))
-_NEWEST_IDS = union_all(
-    *(
-        select(func.max(col(table.id))).where(col(table.run_id) == bindparam("run_id"))
-        for table in (Attempt, Value, Frame, Outbox, Gate, Artifact, Steer)
+_HOLDER = Prepared(rows_of(_RUN.c.state, _RUN.c.lease_owner).where(_RUN.c.id == bindparam("run_id")))
+_NEWEST_IDS = Prepared(
+    union_all(
+        *(
+            select(func.max(col(table.id))).where(col(table.run_id) == bindparam("run_id"))
+            for table in (Attempt, Value, Frame, Outbox, Gate, Artifact, Steer)
+        )
     )
 )
 
@@ -35,8 +39,7 @@ def any_running(session: Session, owner: str) -> bool:
 
 def any_suspect(session: Session) -> bool:
     """Whether a run that one death interrupted together with others has not come to rest since."""
-    session.flush()
-    return session.connection().execute(_SUSPECT).first() is not None
+    return _SUSPECT.first(session) is not None
 
 
 def held(session: Session, run_id: str, owner: str) -> bool:
@@ -44,11 +47,11 @@ def held(session: Session, run_id: str, owner: str) -> bool:
 
     Nothing comes of what is written for a run that is over.
     """
-    found = session.connection().execute(_HOLDER, {"run_id": run_id}).first()
+    found = _HOLDER.first(session, {"run_id": run_id})
     if found is None:
         return True
     state, holder = found
-    return RunState(state).ended or (state == RunState.RUNNING and holder == owner)
+    return bool(state.ended or (state is RunState.RUNNING and holder == owner))
 
 
 def held_by_others(session: Session, owner: str) -> set[str]:
@@ -99,5 +102,5 @@ def recover(session: Session, owner: str, now: datetime) -> list[str]:
 
 def newest_id(session: Session, run_id: str) -> str | None:
     """The newest id among a run's rows. Whoever goes on with it makes later ones, whatever his clock says."""
-    found = session.connection().execute(_NEWEST_IDS, {"run_id": run_id}).scalars()
-    return max((one for one in found if one is not None), default=None)
+    found = _NEWEST_IDS.all(session, {"run_id": run_id})
+    return max((one for (one,) in found if one is not None), default=None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Select, Table, bindparam, func, insert, select
+from sqlalchemy import Table, bindparam, func, insert, select
 from sqlmodel import Session, col
 
+from bot.store.prepared import Prepared
 from bot.store.tables import Frame, Value
 
 #: `Frame.cursor` of an element's frames when the element is over
@@ -27,20 +28,22 @@ class Written(NamedTuple):
 
 
 _VALUE: Table = Value.__table__  # type: ignore[attr-defined]  # SQLModel types no table
-_KEEP = insert(_VALUE)
+_KEEP = Prepared(insert(_VALUE), Written._fields)
 #: made once: putting a statement together costs more than running it, and these run at every step of every run
 _ALL = select(*(_VALUE.c[name] for name in Written._fields)).order_by(_VALUE.c.id)
-_EVERY = _ALL.where(_VALUE.c.run_id == bindparam("run_id"))
-_NEWEST = _ALL.where(
-    _VALUE.c.id.in_(
-        select(func.max(_VALUE.c.id))
-        .where(
-            _VALUE.c.run_id == bindparam("run_id"),
-            _VALUE.c.frame_id.not_in(
-                select(col(Frame.id)).where(col(Frame.run_id) == bindparam("run_id"), col(Frame.cursor) == OVER)
-            ),
+_EVERY = Prepared(_ALL.where(_VALUE.c.run_id == bindparam("run_id")))
+_NEWEST = Prepared(
+    _ALL.where(
+        _VALUE.c.id.in_(
+            select(func.max(_VALUE.c.id))
+            .where(
+                _VALUE.c.run_id == bindparam("run_id"),
+                _VALUE.c.frame_id.not_in(
+                    select(col(Frame.id)).where(col(Frame.run_id) == bindparam("run_id"), col(Frame.cursor) == OVER)
+                ),
+            )
+            .group_by(_VALUE.c.frame_id, _VALUE.c.key, _VALUE.c.step)
         )
-        .group_by(_VALUE.c.frame_id, _VALUE.c.key, _VALUE.c.step)
     )
 )
 
@@ -58,11 +61,11 @@ def every(session: Session, run_id: str) -> list[Written]:
     return _entries(session, _EVERY, run_id)
 
 
-def _entries(session: Session, query: Select[Any], run_id: str) -> list[Written]:
-    return [Written(*row) for row in session.connection().execute(query, {"run_id": run_id})]
+def _entries(session: Session, question: Prepared, run_id: str) -> list[Written]:
+    return [Written(*row) for row in question.all(session, {"run_id": run_id})]
 
 
 def keep(session: Session, values: Sequence[Written]) -> None:
     """Add entries. Their frames and attempts are in the database."""
     if values:
-        session.connection().execute(_KEEP, [value._asdict() for value in values])
+        _KEEP.run_each(session, [value._asdict() for value in values])

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, update
 from sqlalchemy import select as sa_select
-from sqlalchemy.orm import aliased, defer
+from sqlalchemy.exc import NoResultFound
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
 
 from bot.model.ident import new_id
@@ -17,6 +18,7 @@ from bot.model.state import AttemptState, RunState, follow
 from bot.store import objects, run_context
 from bot.store.database import ring
 from bot.store.due import moment
+from bot.store.objects import Question, columns
 from bot.store.run_context import Written
 from bot.store.run_turn import in_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
@@ -49,15 +51,18 @@ class RunRows:
         return next(f for f in self.frames if f.parent_id is None)
 
 
-_WAITED = select(Run).where(Run.state == RunState.WAITING, col(Run.not_before) <= bindparam("now"))
+_WAITED = Question(
+    sa_select(*columns(Run)).where(col(Run.state) == RunState.WAITING, col(Run.not_before) <= bindparam("now")), Run
+)
 
 
 def claim(session: Session, owner: str, now: datetime) -> str | None:
     """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives."""
     _due(session, now)
-    run = session.exec(in_turn(1), params=moment(now)).first()
-    if run is None:
+    found: list[Run] = in_turn(1).objects(session, moment(now))
+    if not found:
         return None
+    run = found[0]
     run.state = follow(run.state, RunState.RUNNING)
     run.lease_owner = owner
     run.not_before = None
@@ -71,7 +76,7 @@ def claim(session: Session, owner: str, now: datetime) -> str | None:
 
 def _due(session: Session, now: datetime) -> None:
     """Runs that waited until a time that has come go to the front of their threads."""
-    waited = session.exec(_WAITED, params={"now": now}).all()
+    waited = _WAITED.objects(session, {"now": now})
     for run in waited:
         run.state = follow(run.state, RunState.QUEUED)
         run.front = 1
@@ -100,18 +105,40 @@ _ROOT, _INNER = aliased(Frame), aliased(Frame)
 _HAS_INNER = (
     exists().where(col(_INNER.run_id) == bindparam("run_id"), col(_INNER.parent_id).is_not(None)).correlate(None)
 )
-_HEAD = (
-    sa_select(Run, Dispatch, Thread, Snapshot, _ROOT, _HAS_INNER.label("has_inner"), *_HAS)
-    .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-    .join(Thread, col(Thread.id) == col(Run.thread_id))
-    .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
-    .join(_ROOT, and_(_ROOT.run_id == col(Run.id), col(_ROOT.parent_id).is_(None)))
-    .where(col(Run.id) == bindparam("run_id"))
-)
+
+
+def _head(*left_out: str) -> Question:
+    return Question(
+        sa_select(
+            *columns(Run),
+            *columns(Dispatch),
+            *columns(Thread),
+            *columns(Snapshot, without=left_out),
+            *columns(_ROOT),
+            _HAS_INNER.label("has_inner"),
+            *_HAS,
+        )
+        .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+        .join(Thread, col(Thread.id) == col(Run.thread_id))
+        .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
+        .join(_ROOT, and_(_ROOT.run_id == col(Run.id), col(_ROOT.parent_id).is_(None)))
+        .where(col(Run.id) == bindparam("run_id")),
+        Run,
+        Dispatch,
+        Thread,
+        Snapshot,
+        Frame,
+        without=left_out,
+    )
+
+
+_HEAD = _head()
 #: whole files are read and parsed for who asks for them alone: within a transaction nobody does
-_HEAD_WITHOUT_FILES = _HEAD.options(defer(Snapshot.files))  # type: ignore[arg-type]  # SQLModel types no column
+_HEAD_WITHOUT_FILES = _head("files")
 _FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
-_ATTEMPTS = select(Attempt).where(Attempt.run_id == bindparam("run_id")).order_by(col(Attempt.id))
+_ATTEMPTS = Question(
+    sa_select(*columns(Attempt)).where(col(Attempt.run_id) == bindparam("run_id")).order_by(col(Attempt.id)), Attempt
+)
 _GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
 _ARTIFACTS = select(Artifact).where(Artifact.run_id == bindparam("run_id")).order_by(col(Artifact.id))
 _EXPORTS = select(Export).where(Export.run_id == bindparam("run_id")).order_by(col(Export.revision))
@@ -128,8 +155,10 @@ def rows(session: Session, run_id: str, *, files: bool = True) -> RunRows:
     Without `files` those of the snapshot are read when they are looked at, in this session.
     """
     of, head = {"run_id": run_id}, _HEAD if files else _HEAD_WITHOUT_FILES
-    found = session.execute(head, of).one()
-    run, dispatch, thread, snapshot, root, inner, values, gates, said, artifacts, exports = found
+    found = head.all(session, of)
+    if not found:
+        raise NoResultFound(f"there is no run {run_id}")
+    run, dispatch, thread, snapshot, root, inner, values, gates, said, artifacts, exports = found[0]
     first = session.get(Run, run.retry_of) if run.retry_of is not None else None
     return RunRows(
         run=run,
@@ -138,7 +167,7 @@ def rows(session: Session, run_id: str, *, files: bool = True) -> RunRows:
         snapshot=snapshot,
         # of most runs there are none of most sorts, and every query costs
         frames=list(session.exec(_FRAMES, params=of)) if inner else [root],
-        attempts=list(session.exec(_ATTEMPTS, params=of)),
+        attempts=_ATTEMPTS.objects(session, of),
         values=run_context.newest(session, run_id) if values else [],
         gates=list(session.exec(_GATES, params=of)) if gates else [],
         posts=posts(session, run_id) if said else {},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, Engine
 
+from bot.store.prepared import say
+
 
 def by_plain_statements(engine: Engine) -> None:
     """Have `engine` set, release and go back to savepoints without a statement being put together for each.
@@ -18,14 +20,14 @@ def by_plain_statements(engine: Engine) -> None:
 
 def do_savepoint(connection: Connection, name: str) -> None:
     """As a dialect has it."""
-    connection.exec_driver_sql(f"SAVEPOINT {name}")
+    say(connection, f"SAVEPOINT {name}")
 
 
 def do_rollback_to_savepoint(connection: Connection, name: str) -> None:
     """As a dialect has it."""
-    connection.exec_driver_sql(f"ROLLBACK TO SAVEPOINT {name}")
+    say(connection, f"ROLLBACK TO SAVEPOINT {name}")
 
 
 def do_release_savepoint(connection: Connection, name: str) -> None:
     """As a dialect has it."""
-    connection.exec_driver_sql(f"RELEASE SAVEPOINT {name}")
+    say(connection, f"RELEASE SAVEPOINT {name}")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Table, bindparam
 from sqlalchemy import select as rows_of
@@ -14,10 +14,8 @@ from sqlmodel import Session, col, func, select
 
 from bot.model.ident import new_id
 from bot.store.insert import insert_or_ignore, inserting
+from bot.store.prepared import Prepared
 from bot.store.tables import Blob, Landmark, Snapshot
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
 
 BLOB_MAX = 64 * 1024 * 1024
 #: the landmark of the newest look for bytes that nothing refers to; see `store.blobs`
@@ -55,8 +53,9 @@ def put_blob(session: Session, data: bytes, now: datetime) -> str:
     """Keep bytes and return their digest (SHA-256, hex). Raises ValueError above 64 MiB."""
     if len(data) > BLOB_MAX:
         raise ValueError(f"{len(data)} bytes are more than a blob may hold ({BLOB_MAX})")
-    digest, connection = digest_of(data), session.connection()
-    connection.execute(_keeping(connection.dialect.name), {"digest": digest, "data": data, "created_at": now})
+    digest = digest_of(data)
+    keeping = _keeping(session.get_bind().dialect.name)
+    keeping.run(session, {"digest": digest, "data": data, "created_at": now})
     return digest
 
 
@@ -65,7 +64,7 @@ _ROUND = rows_of(_MARKS.c.detail["round"].as_integer()).where(_MARKS.c.name == R
 
 
 @cache
-def _keeping(backend: str) -> postgresql.Insert | sqlite.Insert:
+def _keeping(backend: str) -> Prepared:
     """Of bytes that are there already only the round is noted: whoever deletes what is unused must not take them.
 
     Done at every outcome of every step: made once, and the number of the round is found by the same statement.
@@ -73,7 +72,10 @@ def _keeping(backend: str) -> postgresql.Insert | sqlite.Insert:
     made: dict[str, Any] = {name: bindparam(name) for name in ("digest", "data", "created_at")}
     insert = inserting(backend, Blob).values(**made, round=func.coalesce(_ROUND.scalar_subquery(), 0))
     newer = insert.excluded.round
-    return insert.on_conflict_do_update(index_elements=["digest"], set_={"round": newer}, where=col(Blob.round) < newer)
+    noted = insert.on_conflict_do_update(
+        index_elements=["digest"], set_={"round": newer}, where=col(Blob.round) < newer
+    )
+    return Prepared(noted)
 
 
 def newest_round(session: Session) -> int:

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from math import inf
 
-from sqlalchemy import Select, Table, bindparam
+from sqlalchemy import Table, bindparam
 from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import DispatchState
+from bot.store.prepared import Prepared
 from bot.store.tables import Attempt, Dispatch, Run, Spend, Thread
 
 _SPEND: Table = Spend.__table__  # type: ignore[attr-defined]  # SQLModel types no table
@@ -35,10 +36,7 @@ def spent(
 ) -> float:
     """US dollars since then, of the whole instance or narrowed to what is named."""
     named = _named(repository_id=repository_id, thread_id=thread_id, actor_id=actor_id)
-    # asked at every start of a step, where much else may wait to be written
-    if any(isinstance(row, Spend) for row in session.new):
-        session.flush()
-    return session.connection().execute(_spent(frozenset(named)), {"since": since, **named}).scalar() or 0.0
+    return _spent(frozenset(named)).scalar(session, {"since": since, **named}) or 0.0
 
 
 def dispatched(
@@ -51,8 +49,7 @@ def dispatched(
 ) -> int:
     """Dispatches accepted since then in a repository, narrowed to what is named."""
     named = _named(repository_id=repository_id, thread_id=thread_id, actor_id=actor_id)
-    session.flush()
-    return session.connection().execute(_dispatched(frozenset(named)), {"since": since, **named}).scalar_one()
+    return int(_dispatched(frozenset(named)).scalar(session, {"since": since, **named}))
 
 
 def _named(**scope: int | str | None) -> dict[str, int | str]:
@@ -60,19 +57,19 @@ def _named(**scope: int | str | None) -> dict[str, int | str]:
 
 
 @cache
-def _spent(named: frozenset[str]) -> Select[float | None]:
+def _spent(named: frozenset[str]) -> Prepared:
     """Made once for what is named: putting a statement together costs more than running it."""
     scope = (_SPEND.c[name] == bindparam(name) for name in sorted(named))
-    return rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"), *scope)
+    return Prepared(rows_of(func.sum(_SPEND.c.cost)).where(_SPEND.c.at >= bindparam("since"), *scope))
 
 
 @cache
-def _dispatched(named: frozenset[str]) -> Select[int]:
+def _dispatched(named: frozenset[str]) -> Prepared:
     """As `_spent`."""
     columns = {"repository_id": _THREAD.c.repository_id} | {
         name: _DISPATCH.c[name] for name in ("thread_id", "actor_id")
     }
-    return (
+    return Prepared(
         rows_of(func.count(_DISPATCH.c.id))
         .join(_THREAD, _THREAD.c.id == _DISPATCH.c.thread_id)
         .where(

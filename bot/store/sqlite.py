@@ -17,6 +17,7 @@ from bot.store.backend import READERS, Heard
 from bot.store.columns import dump
 from bot.store.folder import make_folder
 from bot.store.migrate import migrate
+from bot.store.prepared import say
 from bot.store.refusing import Refusing
 from bot.store.savepoints import by_plain_statements
 
@@ -32,6 +33,7 @@ class Sqlite:
         make_folder(Path(database).parent)
         url = URL.create("sqlite", database=database)
         self._writer = _engine(url, 1, "BEGIN IMMEDIATE", query_only=False)
+        self._writing: Connection | None = None
         self._reader = _engine(url, READERS, "BEGIN", query_only=True)
         try:
             migrate(self._writer)
@@ -41,7 +43,11 @@ class Sqlite:
 
     @contextmanager
     def writing(self, bells: Set[str]) -> Iterator[Connection]:
-        with self._writer.connect() as connection, connection.begin():
+        # the one thread that writes keeps its connection: to take one out and put it back costs half of a small commit
+        if self._writing is None:
+            self._writing = self._writer.connect()
+        connection = self._writing
+        with connection.begin():
             connection.info["changes"] = _changes(connection)
             yield connection
 
@@ -74,6 +80,8 @@ class Sqlite:
         """Nothing is waited for longer than `BUSY_MS`."""
 
     def close(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
         self._writer.dispose()
         self._reader.dispose()
 
@@ -107,7 +115,7 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        say(connection, begin)
 
     by_plain_statements(engine)
     return engine

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import event
 
 from bot.model.ident import new_id
 from bot.model.state import AttemptState
@@ -15,22 +14,16 @@ from bot.store import Session, Store, objects, runs
 from bot.store.tables import Attempt, Frame
 from tests import rows
 from tests.rows import NOW
+from tests.store.statements import statements
 
 
 @contextmanager
 def _statements(session: Session) -> Iterator[list[str]]:
     """What is asked of the database within, each by its first words."""
     told: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        told.append(statement if statement.startswith("UPDATE") else " ".join(statement.split()[:3]))
-
-    connection = session.connection()
-    event.listen(connection, "before_cursor_execute", note)
-    try:
+    with statements(session.connection().engine) as sent:
         yield told
-    finally:
-        event.remove(connection, "before_cursor_execute", note)
+    told += [one if one.startswith("UPDATE") else " ".join(one.split()[:3]) for one in sent]
 
 
 def _attempt(session: Session) -> Attempt:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from sqlalchemy import event
 
 from bot.store import Session, Store
 from tests import rows
+from tests.store.statements import statements
 
 
 async def test_each_work_of_a_commit_has_a_savepoint_of_its_own(store: Store) -> None:
-    told: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "SAVEPOINT" in statement:
-            told.append(statement)
-
     def works(session: Session) -> None:
         rows.thread(session, 1)
 
@@ -26,16 +20,14 @@ async def test_each_work_of_a_commit_has_a_savepoint_of_its_own(store: Store) ->
         raise KeyError("it breaks")
 
     engine = await store.write(lambda session: session.connection().engine)
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(engine) as sent:
         async with rows.held(store):
             both = [asyncio.ensure_future(store.write(work)) for work in (works, breaks)]
             await asyncio.sleep(0)
         await both[0]
         with pytest.raises(KeyError):
             await both[1]
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
+    told = [one for one in sent if "SAVEPOINT" in one]
     assert [(one.rpartition(" ")[0], one[-1]) for one in told] == [
         ("SAVEPOINT", told[0][-1]),
         ("RELEASE SAVEPOINT", told[0][-1]),

@@ -1,0 +1,155 @@
+"""Statements that are put together once, and then go straight to the database's driver.
+
+For a small statement SQLAlchemy takes several times as long as the database: it looks for the compiled form, makes a
+context and a result, and tells its listeners. What is asked at every step of every run goes past that. The tables are
+still SQLModel's; the SQL and the conversions of values are SQLAlchemy's for whichever database it is (docs/adr: what is
+asked often goes straight to the driver).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import BindParameter, Connection, Dialect
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlmodel import Session
+
+_Process = Callable[[Any], Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Prepared:
+    """One statement for any number of sessions, on either database; its parameters are given by name.
+
+    A question sees what its work has done: what the session has yet to write is written first. Before a change that is
+    done with what is new and what is gone, which the change may refer to. Errors are those of SQLAlchemy.
+    """
+
+    def __init__(self, statement: ClauseElement, columns: Iterable[str] = ()) -> None:
+        """`columns` are those that an `insert` which names none is given."""
+        self._statement, self._columns = statement, tuple(columns)
+        self._made: WeakKeyDictionary[Dialect, _Made] = WeakKeyDictionary()
+
+    def all(self, session: Session, values: Mapping[str, Any] = NOTHING) -> list[Sequence[Any]]:
+        """Every row of a question."""
+        session.flush()
+        made, cursor = self._run(session, values)
+        return made.decoded(cursor)
+
+    def first(self, session: Session, values: Mapping[str, Any] = NOTHING) -> Sequence[Any] | None:
+        """The first row of a question; None where there is none."""
+        found = self.all(session, values)
+        return found[0] if found else None
+
+    def scalar(self, session: Session, values: Mapping[str, Any] = NOTHING) -> Any:
+        """What the first row begins with; None where there is none."""
+        found = self.first(session, values)
+        return None if found is None else found[0]
+
+    def run(self, session: Session, values: Mapping[str, Any]) -> int:
+        """Change rows; how many it were."""
+        _settle(session)
+        return int(self._run(session, values)[1].rowcount)
+
+    def run_each(self, session: Session, rows: Sequence[Mapping[str, Any]]) -> int:
+        """The same with each of several sets of parameters."""
+        _settle(session)
+        connection = session.connection()
+        made, driver = self._on(connection)
+        cursor = driver.cursor()
+        send(connection, cursor.executemany, made.text, [made.bound(values) for values in rows])
+        return int(cursor.rowcount)
+
+    def _run(self, session: Session, values: Mapping[str, Any]) -> tuple[_Made, Any]:
+        connection = session.connection()
+        made, driver = self._on(connection)
+        return made, send(connection, driver.execute, made.text, made.bound(values))
+
+    def _on(self, connection: Connection) -> tuple[_Made, Any]:
+        """The statement as this connection's database has it, and what runs it."""
+        made = self._made.get(connection.dialect)
+        if made is None:
+            compiled = self._statement.compile(dialect=connection.dialect, column_keys=list(self._columns) or None)
+            assert isinstance(compiled, SQLCompiler)
+            made = self._made[connection.dialect] = _Made(compiled, self._statement)
+        return made, connection.connection.driver_connection
+
+
+class _Made:
+    """A statement put together for one database: its text, and how values get in and out."""
+
+    def __init__(self, compiled: SQLCompiler, statement: ClauseElement) -> None:
+        if compiled.post_compile_params or compiled.literal_execute_params or compiled.insert_prefetch:
+            raise TypeError(f"this statement is put together anew for each execution: {compiled}")
+        self.text, self._dialect = compiled.string, compiled.dialect
+        self._positional = compiled.positiontup is not None
+        names = compiled.positiontup if compiled.positiontup is not None else list(compiled.binds)
+        #: of each parameter its name, whether it is asked for, its value where not, and what becomes of one
+        self._parameters = [self._parameter(name, compiled.binds[name]) for name in names]
+        self._types = [column.type for column in getattr(statement, "selected_columns", ())]
+        self._decoding: list[tuple[int, _Process]] | None = None
+
+    def _parameter(self, name: str, bind: BindParameter[Any]) -> tuple[str, bool, Any, _Process | None]:
+        process = bind.type.dialect_impl(self._dialect).bind_processor(self._dialect)
+        if bind.required:
+            return name, True, None, process
+        return name, False, bind.effective_value if process is None else process(bind.effective_value), None
+
+    def bound(self, values: Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
+        """The parameters as the driver takes them. Raises KeyError where one is missing."""
+        bound = [
+            (values[name] if process is None else process(values[name])) if asked else own
+            for name, asked, own, process in self._parameters
+        ]
+        if self._positional:
+            return bound
+        return {name: value for (name, _, _, _), value in zip(self._parameters, bound, strict=True)}
+
+    def decoded(self, cursor: Any) -> list[Sequence[Any]]:
+        """The rows that were found, as Python has their values."""
+        if self._decoding is None:
+            self._decoding = [
+                (place, process)
+                for place, (kind, told) in enumerate(zip(self._types, cursor.description, strict=True))
+                if (process := kind.dialect_impl(self._dialect).result_processor(self._dialect, told[1])) is not None
+            ]
+        found: list[Sequence[Any]] = []
+        for row in cursor.fetchall():
+            values = list(row)
+            for place, process in self._decoding:
+                if values[place] is not None:
+                    values[place] = process(values[place])
+            found.append(values)
+        return found
+
+
+def send(connection: Connection, to: Callable[..., Any], text: str, *bound: Any) -> Any:
+    """Have the driver of a connection do something with a statement; what fails is told as SQLAlchemy tells it."""
+    dialect = connection.dialect
+    errors: Any = dialect.loaded_dbapi.Error
+    try:
+        return to(text, *bound)
+    except errors as error:
+        lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+        if lost:
+            connection.invalidate(error)
+        hidden: Any = DBAPIError.instance(
+            text, None, error, errors, hide_parameters=True, connection_invalidated=lost, dialect=dialect
+        )
+        raise hidden from error
+
+
+def say(connection: Connection, text: str) -> None:
+    """Have it run a statement without parameters, as it stands."""
+    driver: Any = connection.connection.driver_connection
+    send(connection, driver.execute, text)
+
+
+def _settle(session: Session) -> None:
+    if session.new or session.deleted:
+        session.flush()
