@@ -22,7 +22,7 @@ def finish(session: Session, rows: RunRows, end: End, say: Say, now: datetime) -
     run.reason, run.ended_at = end.reason, now
     run.lease_owner = None
     withdraw(session, rows, now)
-    dispatch = session.get_one(Dispatch, run.dispatch_id)
+    dispatch = objects.get_one(session, Dispatch, run.dispatch_id)
     if dispatch.state is DispatchState.QUEUED:
         dispatch.state = follow(dispatch.state, DispatchState.STARTED)
     ends = {RunState.CANCELLED: DispatchState.CANCELLED, RunState.SET_ASIDE: DispatchState.SET_ASIDE}

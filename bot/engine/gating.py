@@ -10,7 +10,7 @@ from bot.model.outcome import Failed, Faulted, Wait
 from bot.model.patience import PATIENCE, named
 from bot.model.role import Role, strictest
 from bot.model.state import AttemptState, GateState, follow
-from bot.store import Session, snapshots
+from bot.store import Session, objects, snapshots
 from bot.store.answering import moved, moved_words
 from bot.store.runs import RunRows
 from bot.store.tables import Attempt, Gate
@@ -38,8 +38,7 @@ def put_up(
         session.delete(before)
         session.flush()
     rows.gates.append(gate)
-    session.add(gate)
-    session.flush()
+    objects.add(session, gate)
     return gate
 
 

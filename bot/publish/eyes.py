@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.model.slot import Slot
 from bot.model.state import OutboxState
-from bot.store import Session, dispatches, outbox, spoken
+from bot.store import Session, dispatches, objects, outbox, spoken
 from bot.store.tables import Run
 
 EYES = "eyes"
@@ -24,7 +24,7 @@ def put_away(session: Session, run_id: str, now: datetime) -> None:
 
     A run that was cancelled has none: its comment says so.
     """
-    run = session.get_one(Run, run_id)
+    run = objects.get_one(session, Run, run_id)
     delivery_id = dispatches.get(session, run.dispatch_id).delivery_id
     row = outbox.find(session, Slot(f"dispatch/{delivery_id}", f"reaction-{EYES}"))
     if row is None or taken(row.body) is not None:

@@ -14,7 +14,7 @@ from bot.publish.eyes import put_away
 from bot.publish.gate_comment import standing
 from bot.publish.pace import Pace
 from bot.publish.performer import Act, Made
-from bot.store import Session, Store, ended, named_as, outbox
+from bot.store import Session, Store, ended, named_as, objects, outbox
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import ELSEWHERE, is_new
 
@@ -155,7 +155,7 @@ class Records:
         """
 
         def guarded(session: Session) -> None:
-            present = session.get(Outbox, row.id) if row is not None else None
+            present = objects.get(session, Outbox, row.id) if row is not None else None
             if row is None or (present is not None and (whoever or _stands(present, row))):
                 work(session)
 

@@ -8,15 +8,19 @@ from itertools import islice
 from typing import Literal
 
 from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
+from sqlalchemy import select as rows_of
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
 from bot.model.ident import new_id
 from bot.model.state import DeliveryState, DispatchState, follow
+from bot.store import objects
 from bot.store.database import ring
 from bot.store.due import due as due_at
 from bot.store.due import moment
 from bot.store.insert import insert_new
+from bot.store.objects import Question, columns
+from bot.store.prepared import Prepared
 from bot.store.tables import Delivery, Dispatch
 
 Taken = Literal["accepted", "duplicate"]
@@ -28,8 +32,8 @@ _TOLD_BY = {
     "review_comment": "pull_request_review_comment",
 }
 
-#: made once: putting a statement together costs more than running it, and these run for every delivery
-_DUE = (
+#: for every delivery
+_DUE = Prepared(
     select(Delivery.id)
     .where(
         Delivery.state == DeliveryState.NEW,
@@ -38,11 +42,20 @@ _DUE = (
     .order_by(col(Delivery.id))
 )
 _THESE = select(Delivery).where(col(Delivery.id).in_(bindparam("these", expanding=True))).order_by(col(Delivery.id))
-_NEXT_DUE = select(func.min(Delivery.not_before)).where(
-    Delivery.state == DeliveryState.NEW, col(Delivery.not_before) > bindparam("after")
+_NEXT_DUE = Prepared(
+    select(func.min(Delivery.not_before)).where(
+        Delivery.state == DeliveryState.NEW, col(Delivery.not_before) > bindparam("after")
+    )
+)
+#: what was received is not read for it
+_RECEIVED = ("headers", "body")
+_STATE = Question(
+    rows_of(*columns(Delivery, without=_RECEIVED)).where(col(Delivery.id) == bindparam("which")),
+    Delivery,
+    without=_RECEIVED,
 )
 _ROWS: Table = Delivery.__table__  # type: ignore[attr-defined]  # SQLModel types no table
-_ABOUT = (
+_ABOUT = Prepared(
     update(_ROWS)
     .where(_ROWS.c.id == bindparam("which"))
     .values(comment_id=bindparam("comment"), number=bindparam("thread"))
@@ -87,7 +100,7 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
 
 def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:
     """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
-    due = session.exec(_DUE, params=moment(now))
+    due = (delivery_id for (delivery_id,) in _DUE.all(session, moment(now)))
     # left out here and not in the query: there may be more of them than a statement takes variables
     chosen = list(islice((delivery_id for delivery_id in due if delivery_id not in busy), limit))
     return list(session.exec(_THESE, params={"these": chosen})) if chosen else []
@@ -98,16 +111,17 @@ def next_due(session: Session, after: datetime) -> datetime | None:
 
     One whose time had come by then, and that nobody looks at, waits for something that rings when it is over.
     """
-    return session.exec(_NEXT_DUE, params={"after": after}).one()
+    found: datetime | None = _NEXT_DUE.scalar(session, {"after": after})
+    return found
 
 
 def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
     """Record what became of a delivery."""
-    row = session.get_one(Delivery, delivery_id)
+    row: Delivery = _STATE.objects(session, {"which": delivery_id})[0]
     row.state = follow(row.state, new)
     row.reason = reason
     row.not_before = row.looked_by = None
-    session.add(row)
+    objects.save(session, row)
 
 
 def note(session: Session, delivery_id: str, reason: str) -> None:
@@ -119,7 +133,7 @@ def note(session: Session, delivery_id: str, reason: str) -> None:
 
 def about(session: Session, delivery_id: str, comment_id: int | None, number: int) -> None:
     """Note which comment a delivery is about, and which issue or pull request."""
-    session.connection().execute(_ABOUT, {"which": delivery_id, "comment": comment_id, "thread": number})
+    _ABOUT.run(session, {"which": delivery_id, "comment": comment_id, "thread": number})
 
 
 def purge(

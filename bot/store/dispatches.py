@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import select as rows_of
 from sqlmodel import Session, and_, col, func, or_, select
 
 from bot.model.state import AttemptState, DispatchState, OutboxState, RunState, follow
-from bot.store import clones, gates
+from bot.store import clones, gates, objects
 from bot.store.database import ring
+from bot.store.objects import Question, columns
 from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
 #: how the reason begins of a run that ended together with all of its thread, which one comment tells
 TOLD = "stopped by "
-#: made once: it is asked at the end of every run
-_OF_DELIVERY = (
-    select(Run)
+#: at the end of every run
+_OF_DELIVERY = Question(
+    rows_of(*columns(Run))
     .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-    .where(Dispatch.delivery_id == bindparam("delivery"))
+    .where(col(Dispatch.delivery_id) == bindparam("delivery")),
+    Run,
 )
 
 
@@ -38,18 +41,18 @@ def refuse(session: Session, dispatch: Dispatch, reason: str) -> None:
 
 def _place(session: Session, dispatch: Dispatch) -> None:
     """The next place in the order of its thread."""
-    thread = session.get_one(Thread, dispatch.thread_id)
+    thread = objects.get_one(session, Thread, dispatch.thread_id)
     dispatch.sequence = thread.next_sequence
     thread.next_sequence += 1
-    session.add_all([dispatch, thread])
-    session.flush()
+    objects.save(session, thread)
+    objects.put(session, dispatch)
 
 
 def queue_run(
     session: Session, dispatch: Dispatch, workflow: str, now: datetime, *, retry_of: str | None = None
 ) -> Run:
     """A run of the dispatch with its root frame, queued."""
-    thread = session.get_one(Thread, dispatch.thread_id)
+    thread = objects.get_one(session, Thread, dispatch.thread_id)
     run = Run(
         dispatch_id=dispatch.id,
         thread_id=thread.id,
@@ -61,10 +64,9 @@ def queue_run(
         queued_at=now,
     )
     thread.next_run += 1
-    session.add_all([run, thread])
-    session.flush()
-    session.add(Frame(run_id=run.id))
-    session.flush()
+    objects.save(session, thread)
+    objects.add(session, run)
+    objects.add(session, Frame(run_id=run.id))
     ring(session, "queue")
     return run
 
@@ -129,7 +131,7 @@ def first_run(session: Session, dispatch_id: str) -> Run | None:
 
 def get(session: Session, dispatch_id: str) -> Dispatch:
     """The dispatch of that id."""
-    return session.get_one(Dispatch, dispatch_id)
+    return objects.get_one(session, Dispatch, dispatch_id)
 
 
 def of_review(session: Session, thread_id: str, review_id: int) -> list[Dispatch]:
@@ -144,7 +146,7 @@ def of_review(session: Session, thread_id: str, review_id: int) -> list[Dispatch
 
 def of_delivery(session: Session, delivery_id: str) -> list[Run]:
     """The runs that a delivery has started."""
-    return list(session.exec(_OF_DELIVERY, params={"delivery": delivery_id}))
+    return _OF_DELIVERY.objects(session, {"delivery": delivery_id})
 
 
 def of_thread(session: Session, thread_id: str, limit: int = 10) -> Sequence[Run]:

@@ -12,13 +12,14 @@ from bot.model.state import OutboxState, follow
 from bot.store import posts, processes
 from bot.store.database import ring
 from bot.store.due import due, moment
-from bot.store.outbox import OF_SLOT, Saying
+from bot.store.outbox import Saying, of_slot
+from bot.store.prepared import Prepared
 from bot.store.suspects import INTERRUPTIONS
 from bot.store.tables import Outbox, Thread
 
 #: made once: they are asked whenever something is to be sent
 _IS_DUE = (Outbox.state == OutboxState.UNSURE, due(col(Outbox.not_before)))
-_ANY_DUE = select(Outbox.id).where(*_IS_DUE).limit(1)
+_ANY_DUE = Prepared(select(Outbox.id).where(*_IS_DUE).limit(1))
 _DUE = (
     select(Outbox, Thread)
     .join(Thread, col(Thread.id) == col(Outbox.thread_id))
@@ -53,7 +54,7 @@ def begin(session: Session, row_id: str, owner: str) -> Saying | None:
 def due_unsure(session: Session, now: datetime) -> list[Saying]:
     """Rows whose time to be looked for has come."""
     # there is hardly ever one, and asking the ORM takes many times as long
-    if session.connection().execute(_ANY_DUE, moment(now)).first() is None:
+    if _ANY_DUE.first(session, moment(now)) is None:
         return []
     found = session.exec(_DUE, params=moment(now)).all()
     return [Saying(row, thread) for row, thread in found]
@@ -73,7 +74,7 @@ def confirm(
     `gone` is a comment that was taken back since: it fills nothing any more. A review that comes back is looked for at
     once where there is doubt: its outcome holds more than the delivery says.
     """
-    row = session.exec(OF_SLOT, params={"slot": slot}).first()
+    row = of_slot(session, slot)
     if row is None:
         return None
     if row.action != "comment":

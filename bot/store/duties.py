@@ -12,10 +12,11 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from bot.store import processes
+from bot.store.prepared import Prepared
 from bot.store.tables import Duty
 
-#: made once, and asked as plain rows: every write of a duty asks it first
-_OWNER = select(Duty.owner).where(Duty.name == bindparam("name"))
+#: every write of a duty asks it first
+_OWNER = Prepared(select(Duty.owner).where(Duty.name == bindparam("name")))
 
 
 def keep(session: Session, owner: str, names: Collection[str]) -> set[str]:
@@ -35,4 +36,4 @@ def keep(session: Session, owner: str, names: Collection[str]) -> set[str]:
 
 def held(session: Session, name: str, owner: str) -> bool:
     """Whether `owner` has the duty: the fence of every transaction that needs it."""
-    return session.connection().execute(_OWNER, {"name": name}).scalar() == owner
+    return bool(_OWNER.scalar(session, {"name": name}) == owner)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Insert
 from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, SQLModel
+
+from bot.store.prepared import Prepared
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def insert_or_ignore(session: Session, table: type[SQLModel], values: dict[str, Any]) -> bool:
     """Insert a row unless any unique key of it is taken; True if it was inserted."""
-    return _inserted(session, table, values) == 1
+    return _ignoring(session.get_bind().dialect.name, table, tuple(values)).run(session, values) == 1
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: Sequence[dict[str, Any]]) -> int:
@@ -24,22 +25,13 @@ def insert_new(session: Session, table: type[SQLModel], rows: Sequence[dict[str,
 
     Which they are is not told: one statement of many rows that tells of each is the dearer one.
     """
-    return _inserted(session, table, rows)
-
-
-def _inserted(session: Session, table: type[SQLModel], values: dict[str, Any] | Sequence[dict[str, Any]]) -> int:
-    connection = session.connection()
-    # psycopg knows the count only until the cursor is closed
-    done = connection.execute(
-        _ignoring(connection.dialect.name, table), values, execution_options={"preserve_rowcount": True}
-    )
-    return done.rowcount
+    return _ignoring(session.get_bind().dialect.name, table, tuple(rows[0])).run_each(session, rows) if rows else 0
 
 
 @cache
-def _ignoring(backend: str, table: type[SQLModel]) -> Insert:
-    """Made once a table: to put a statement together costs more than to run it."""
-    return inserting(backend, table).on_conflict_do_nothing()
+def _ignoring(backend: str, table: type[SQLModel], columns: tuple[str, ...]) -> Prepared:
+    """Made once for a table and what is given of it: to put a statement together costs more than to run it."""
+    return Prepared(inserting(backend, table).on_conflict_do_nothing(), columns)
 
 
 def inserting(backend: str, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, insert, inspect, update
+from sqlalchemy import bindparam, insert, inspect, select, update
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import InstanceState, Mapper, class_mapper
 from sqlalchemy.sql import ClauseElement, ColumnElement
 from sqlmodel import Session
 
 from bot.store.prepared import NOTHING, Prepared
 from bot.store.tables.row import Row
+
+R = TypeVar("R", bound=Row)
 
 
 def columns(table: Any, *, without: Iterable[str] = ()) -> list[ColumnElement[Any]]:
@@ -51,6 +54,32 @@ class Question:
             begin = end
         found += row[begin:]
         return found
+
+
+def get(session: Session, table: type[R], key: str) -> R | None:
+    """The row of that key, the table's only one; None where there is none."""
+    known: R | None = session.identity_map.get((table, (key,), None))
+    if known is not None:
+        return known
+    found: list[R] = _by_key(table).objects(session, {"key": key})
+    return found[0] if found else None
+
+
+def get_one(session: Session, table: type[R], key: str) -> R:
+    """The same. Raises `NoResultFound` where there is none."""
+    found = get(session, table, key)
+    if found is None:
+        raise NoResultFound(f"there is no {table.__name__} {key}")
+    return found
+
+
+def put(session: Session, row: Row) -> None:
+    """Write now a row that is new, or what was changed in one of this session."""
+    state: InstanceState[Row] = inspect(row)
+    if state.transient:
+        add(session, row)
+    else:
+        save(session, row)
 
 
 def add(session: Session, row: Row) -> None:
@@ -120,6 +149,12 @@ def _shape(table: type[Row], without: frozenset[str]) -> _Shape:
 @cache
 def _names(table: type[Row], without: frozenset[str]) -> list[str]:
     return [name for name in table.model_fields if name not in without]
+
+
+@cache
+def _by_key(table: type[Row]) -> Question:
+    (primary,) = class_mapper(table).primary_key
+    return Question(select(*columns(table)).where(primary == bindparam("key")), table)
 
 
 @cache

@@ -8,14 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, func, select
+from sqlalchemy import select as rows_of
+from sqlmodel import Session, col, func, or_, select
 
 from bot.model.ident import digest
 from bot.model.slot import Slot
 from bot.model.state import OutboxState, follow
-from bot.store import posts
+from bot.store import objects, posts
 from bot.store.database import ring
 from bot.store.due import due, moment
+from bot.store.objects import Question, columns
+from bot.store.prepared import Prepared
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -38,18 +41,14 @@ SAID = frozenset({"comment", "reaction", "check"})
 #: what is kept up to date as long as it matters: where it is gone it is said anew
 LASTING = frozenset({"index", "status", "gate"})
 
-#: made once: putting a statement together costs more than running it, and these run for everything that is said
-OF_SLOT = select(Outbox).where(Outbox.slot == bindparam("slot"))
-_ANY_DUE = (
-    select(Outbox.id)
-    .where(
-        Outbox.state == OutboxState.PENDING,
-        due(col(Outbox.not_before)),
+#: for everything that is said
+_OF_SLOT = Question(rows_of(*columns(Outbox)).where(col(Outbox.slot) == bindparam("slot")), Outbox)
+_ANY_DUE = Prepared(select(Outbox.id).where(Outbox.state == OutboxState.PENDING, due(col(Outbox.not_before))).limit(1))
+_NEXT_DUE = Prepared(
+    select(func.min(Outbox.not_before)).where(
+        or_(Outbox.state == OutboxState.PENDING, Outbox.state == OutboxState.UNSURE),
+        col(Outbox.not_before) > bindparam("after"),
     )
-    .limit(1)
-)
-_NEXT_DUE = select(func.min(Outbox.not_before)).where(
-    col(Outbox.state).in_([OutboxState.PENDING, OutboxState.UNSURE]), col(Outbox.not_before) > bindparam("after")
 )
 
 
@@ -91,8 +90,7 @@ def ensure(
     key = digest(body)
     if row is not None and attempt_id is not None and row.attempt_id != attempt_id:
         row.attempt_id = attempt_id
-        session.add(row)
-        session.flush()
+        objects.save(session, row)
         posts.settled(session, row)
     if row is None:
         row = Outbox(
@@ -124,8 +122,7 @@ def ensure(
             # what was put off (it has a reason) is not sent sooner for that
             held = row.not_before if row.reason else None
             row.not_before = max(filter(None, (held, not_before)), default=None)
-    session.add(row)
-    session.flush()
+    objects.put(session, row)
     ring(session, "outbox")
     return row
 
@@ -139,7 +136,13 @@ def _done_with(row: Outbox) -> bool:
 
 def find(session: Session, slot: Slot) -> Outbox | None:
     """The row of a slot."""
-    return session.exec(OF_SLOT, params={"slot": str(slot)}).first()
+    return of_slot(session, str(slot))
+
+
+def of_slot(session: Session, slot: str) -> Outbox | None:
+    """The same by the slot as its marker has it."""
+    found: list[Outbox] = _OF_SLOT.objects(session, {"slot": slot})
+    return found[0] if found else None
 
 
 def parts(session: Session, slot: Slot) -> list[Outbox]:
@@ -180,12 +183,12 @@ def take(session: Session, row: Outbox, owner: str, now: datetime) -> None:
     row.lease_owner = owner
     row.sent_at = now
     row.tries += 1
-    session.add(row)
+    objects.save(session, row)
 
 
 def any_due(session: Session, now: datetime) -> bool:
     """Whether there may be something to send: whether its turn has come is asked by `following`."""
-    return session.connection().execute(_ANY_DUE, moment(now)).first() is not None
+    return _ANY_DUE.first(session, moment(now)) is not None
 
 
 def posted(
@@ -201,7 +204,7 @@ def posted(
 
     Where the wanted text changed while it was sent, it is pending again, as an edit.
     """
-    row = session.get_one(Outbox, row_id)
+    row = objects.get_one(session, Outbox, row_id)
     row.state = follow(row.state, OutboxState.POSTED)
     row.posted_id, row.url, row.posted_at = posted_id, url, now
     row.outcome = outcome if outcome is not None else {"id": posted_id, "url": url}
@@ -212,7 +215,7 @@ def posted(
         row.not_before = None
         if row.action in SAID:
             row.digest = digest(row.body)
-    session.add(row)
+    objects.save(session, row)
     ring(session, "outbox")
     ring(session, "posted")
     posts.settled(session, row)
@@ -220,7 +223,7 @@ def posted(
 
 def postpone(session: Session, row_id: str, until: datetime | None, reason: str) -> None:
     """It was surely not done: send it (again) at `until`."""
-    row = session.get_one(Outbox, row_id)
+    row = objects.get_one(session, Outbox, row_id)
     row.state = follow(row.state, OutboxState.PENDING)
     row.not_before, row.reason = until, reason
     session.add(row)
@@ -229,7 +232,7 @@ def postpone(session: Session, row_id: str, until: datetime | None, reason: str)
 
 def anew(session: Session, row_id: str, reason: str) -> None:
     """The comment it was to change is gone: say it in a new one."""
-    row = session.get_one(Outbox, row_id)
+    row = objects.get_one(session, Outbox, row_id)
     row.state = follow(row.state, OutboxState.PENDING)
     row.posted_id, row.url, row.posted_at = None, "", None
     row.not_before, row.reason = None, reason
@@ -278,7 +281,7 @@ def revive(session: Session, row: Outbox) -> None:
 
 def untarget(session: Session, row_id: str, reason: str) -> None:
     """What it was to reply to takes no reply: say it in the conversation."""
-    row = session.get_one(Outbox, row_id)
+    row = objects.get_one(session, Outbox, row_id)
     row.state = follow(row.state, OutboxState.PENDING)
     row.target_id, row.target_kind = None, "comment"
     row.not_before, row.reason = None, reason
@@ -288,7 +291,7 @@ def untarget(session: Session, row_id: str, reason: str) -> None:
 
 def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | None = None) -> None:
     """It can never be said or done; the reason stays, and in `outcome` what there is to know about it."""
-    row = session.get_one(Outbox, row_id)
+    row = objects.get_one(session, Outbox, row_id)
     row.state = follow(row.state, OutboxState.DROPPED)
     row.reason, row.outcome = reason, outcome if outcome is not None else row.outcome
     session.add(row)
@@ -299,4 +302,5 @@ def drop(session: Session, row_id: str, reason: str, outcome: dict[str, Any] | N
 
 def next_due(session: Session, after: datetime) -> datetime | None:
     """When the earliest row is due that waits for a time behind `after`."""
-    return session.connection().execute(_NEXT_DUE, {"after": after}).scalar()
+    found: datetime | None = _NEXT_DUE.scalar(session, {"after": after})
+    return found

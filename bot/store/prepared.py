@@ -58,6 +58,8 @@ class Prepared:
 
     def run_each(self, session: Session, rows: Sequence[Mapping[str, Any]]) -> int:
         """The same with each of several sets of parameters."""
+        if len(rows) == 1:
+            return self.run(session, rows[0])
         _settle(session)
         connection = session.connection()
         made, driver = self._on(connection)
@@ -84,7 +86,10 @@ class _Made:
     """A statement put together for one database: its text, and how values get in and out."""
 
     def __init__(self, compiled: SQLCompiler, statement: ClauseElement) -> None:
-        if compiled.post_compile_params or compiled.literal_execute_params or compiled.insert_prefetch:
+        #: columns that the statement is not given, and what they hold then
+        self._defaults = {column.key: column.default for column in compiled.insert_prefetch}
+        made_anew = any(default is None or not default.is_scalar for default in self._defaults.values())
+        if compiled.post_compile_params or compiled.literal_execute_params or made_anew:
             raise TypeError(f"this statement is put together anew for each execution: {compiled}")
         self.text, self._dialect = compiled.string, compiled.dialect
         self._positional = compiled.positiontup is not None
@@ -96,9 +101,11 @@ class _Made:
 
     def _parameter(self, name: str, bind: BindParameter[Any]) -> tuple[str, bool, Any, _Process | None]:
         process = bind.type.dialect_impl(self._dialect).bind_processor(self._dialect)
-        if bind.required:
+        default: Any = self._defaults.get(name)
+        if bind.required and default is None:
             return name, True, None, process
-        return name, False, bind.effective_value if process is None else process(bind.effective_value), None
+        own = bind.effective_value if default is None else default.arg
+        return name, False, own if process is None else process(own), None
 
     def bound(self, values: Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
         """The parameters as the driver takes them. Raises KeyError where one is missing."""

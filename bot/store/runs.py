@@ -142,10 +142,11 @@ _ATTEMPTS = Question(
 _GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
 _ARTIFACTS = select(Artifact).where(Artifact.run_id == bindparam("run_id")).order_by(col(Artifact.id))
 _EXPORTS = select(Export).where(Export.run_id == bindparam("run_id")).order_by(col(Export.revision))
-_POSTS = (
-    select(Outbox)
-    .where(Outbox.run_id == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
-    .order_by(col(Outbox.id))
+_POSTS = Question(
+    sa_select(*columns(Outbox))
+    .where(col(Outbox.run_id) == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
+    .order_by(col(Outbox.id)),
+    Outbox,
 )
 
 
@@ -180,14 +181,14 @@ def rows(session: Session, run_id: str, *, files: bool = True) -> RunRows:
 def posts(session: Session, run_id: str) -> dict[str, list[Outbox]]:
     """By attempt: what is to be done on GitHub for those of a run that wait for it."""
     found: dict[str, list[Outbox]] = {}
-    for row in session.exec(_POSTS, params={"run_id": run_id}):
+    for row in _POSTS.objects(session, {"run_id": run_id}):
         found.setdefault(row.attempt_id or "", []).append(row)
     return found
 
 
 def get(session: Session, run_id: str) -> Run | None:
     """The run of that id."""
-    return session.get(Run, run_id)
+    return objects.get(session, Run, run_id)
 
 
 def copied(row: R, **changes: Any) -> R:
@@ -235,7 +236,7 @@ def wait(session: Session, run: Run, now: datetime, until: datetime | None) -> N
     run.state = follow(run.state, RunState.WAITING)
     run.lease_owner, run.suspect = None, False
     run.not_before, run.waiting_since = until, now
-    session.add(run)
+    objects.save(session, run)
     ring(session, "queue")
 
 
@@ -255,13 +256,13 @@ def wake(session: Session, run_id: str) -> None:
     A waiting run goes to the front of its thread's queue, at once. One that runs is told by the bell `answers`: it may
     have other steps under way, or be about to wait. Every other one has no use for it.
     """
-    run = session.get(Run, run_id)
+    run = objects.get(session, Run, run_id)
     if run is None:
         return
     if run.state is RunState.WAITING:
         run.state = follow(run.state, RunState.QUEUED)
         run.front, run.not_before = 1, None
-        session.add(run)
+        objects.save(session, run)
         ring(session, "queue")
     elif run.state is RunState.RUNNING:
         ring(session, "answers")

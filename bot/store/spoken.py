@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, or_, select
 
 from bot.model.state import OutboxState
 from bot.store import posts
+from bot.store.prepared import Prepared
 from bot.store.tables import Outbox, Thread
 from bot.store.threads import Kind
 
-_REACTING = (
+_REACTING = Prepared(
     select(Outbox.id)
-    .where(Outbox.run_id == bindparam("run"), Outbox.action == "reaction", col(Outbox.state).in_(posts.OPEN))
+    .where(
+        Outbox.run_id == bindparam("run"),
+        Outbox.action == "reaction",
+        or_(*(Outbox.state == state for state in posts.OPEN)),
+    )
     .limit(1)
 )
-#: made once, for every step that sees a thread asks it
-_POSTED = select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
-    Outbox.thread_id == bindparam("thread"), Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
+#: every step that sees a thread asks it
+_POSTED = Prepared(
+    select(Outbox.target_id, Outbox.posted_id, Outbox.purpose).where(
+        Outbox.thread_id == bindparam("thread"), Outbox.action == "comment", col(Outbox.posted_id).is_not(None)
+    )
 )
 
 
@@ -31,7 +38,7 @@ def any_of_run(session: Session, run_id: str) -> bool:
 
 def reacting(session: Session, run_id: str) -> bool:
     """Whether a run's reaction is still to be put there."""
-    return session.exec(_REACTING, params={"run": run_id}).first() is not None
+    return _REACTING.first(session, {"run": run_id}) is not None
 
 
 def standing(session: Session, thread_id: str, comment_id: int, slot: str | None) -> Outbox | None:
@@ -48,7 +55,7 @@ def standing(session: Session, thread_id: str, comment_id: int, slot: str | None
 
 def by_posted(session: Session, thread_id: str) -> dict[tuple[Kind, int], str]:
     """Purposes of our comments on the thread, by what sort of comment each is and GitHub's number of it."""
-    rows = session.connection().execute(_POSTED, {"thread": thread_id})
+    rows = _POSTED.all(session, {"thread": thread_id})
     return {("comment" if target is None else "review_comment", posted): purpose for target, posted, purpose in rows}
 
 

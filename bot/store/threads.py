@@ -13,7 +13,10 @@ from sqlmodel import Session, col, select
 
 from bot.model.ident import digest, new_id
 from bot.model.thread import Comment, Issue, Repository
+from bot.store import objects
 from bot.store.insert import insert_or_ignore
+from bot.store.objects import Question, columns
+from bot.store.prepared import Prepared
 from bot.store.tables import CommentVersion, Pin, Thread
 
 Kind = Literal["comment", "review", "review_comment"]
@@ -33,8 +36,13 @@ _NEWEST = (
     .order_by(_VERSION.c.created_at.desc())
     .limit(bindparam("most"))
 )
-_NUMBERED = select(Thread).where(Thread.repository_id == bindparam("repository"), Thread.number == bindparam("number"))
-_DELETED = (
+_NUMBERED = Question(
+    sa_select(*columns(Thread)).where(
+        col(Thread.repository_id) == bindparam("repository"), col(Thread.number) == bindparam("number")
+    ),
+    Thread,
+)
+_GONE = (
     select(CommentVersion.id)
     .where(
         CommentVersion.thread_id == bindparam("thread"),
@@ -43,7 +51,7 @@ _DELETED = (
     )
     .limit(1)
 )
-_DELETED_OF_KIND = _DELETED.where(CommentVersion.kind == bindparam("kind"))
+_DELETED, _DELETED_OF_KIND = Prepared(_GONE), Prepared(_GONE.where(CommentVersion.kind == bindparam("kind")))
 _PINS_OF = select(Pin).where(Pin.thread_id == bindparam("thread"), Pin.comment_id == bindparam("comment"))
 _PINS = select(Pin).where(Pin.thread_id == bindparam("thread")).order_by(col(Pin.comment_id))
 
@@ -82,13 +90,13 @@ def ensure(
             setattr(row, name, value)
     if row.gone and at is not None and (row.gone_at is None or at > row.gone_at):
         row.gone, row.gone_at = "", None
-    session.add(row)
-    session.flush()
+    objects.put(session, row)
     return row
 
 
 def find(session: Session, repository_id: int, number: int) -> Thread | None:
-    return session.exec(_NUMBERED, params={"repository": repository_id, "number": number}).first()
+    found: list[Thread] = _NUMBERED.objects(session, {"repository": repository_id, "number": number})
+    return found[0] if found else None
 
 
 def remember(session: Session, thread_id: str, comment: Comment, seen: datetime, slot: str | None = None) -> None:
@@ -152,8 +160,8 @@ def is_deleted(session: Session, thread_id: str, comment_id: int, kind: Kind | N
     """Whether we were told that a comment was deleted; `kind` where it is known what of that number is meant."""
     values = {"thread": thread_id, "comment": comment_id}
     if kind is None:
-        return session.exec(_DELETED, params=values).first() is not None
-    return session.exec(_DELETED_OF_KIND, params={**values, "kind": kind}).first() is not None
+        return _DELETED.first(session, values) is not None
+    return _DELETED_OF_KIND.first(session, {**values, "kind": kind}) is not None
 
 
 def versions(

@@ -165,13 +165,16 @@ async def test_one_work_that_takes_too_long_undoes_only_itself(store: Store) -> 
     assert await guids(store) == []
 
 
-async def test_who_sleeps_with_the_lock_loses_it_and_his_work(store: Store, database: str) -> None:
-    """A process that was stopped in its write holds up the others no longer than `IDLE_SECONDS`."""
+@pytest.mark.parametrize("rows", [1, 2])
+async def test_who_sleeps_with_the_lock_loses_it_and_his_work(store: Store, database: str, rows: int) -> None:
+    """A process that was stopped in its write holds up the others no longer than `IDLE_SECONDS`; several rows at once
+    go to the server by another way.
+    """
     await store.write(lambda s: setting(s, "idle_in_transaction_session_timeout", "100ms"))
     begun, over = threading.Event(), threading.Event()
 
     def sleeps(session: Session) -> None:
-        deliveries.take(session, delivery("asleep"), NOW)
+        deliveries.take_all(session, [delivery(f"asleep {number}") for number in range(rows)], NOW)
         begun.set()
         assert over.wait(10)
 
