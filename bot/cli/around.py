@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from bot.cli.console import out
 from bot.cli.local import ThreadFile
-from bot.context import Selection, Sources, ThreadSnapshot, Unavailable, WindowPolicy, authors_needed, select
+from bot.context import Selection, Sources, ThreadSnapshot, Unavailable, WindowPolicy, authors_needed, estimate, select
 from bot.engine.around import Reviewed
 from bot.engine.assembly import Bench
 from bot.engine.grant import environment
@@ -160,5 +160,5 @@ class Unasked(Runners):
         return None
 
     async def run(self, call: Call) -> Outcome:
-        tokens = (len(call.system) + len(call.prompt)) // 4
+        tokens = estimate(call.system) + estimate(call.prompt)
         return Done(f"(dry run: {call.agent} was not asked; its prompt has about {tokens:,} tokens)")

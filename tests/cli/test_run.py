@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic_ai.models import override_allow_model_requests
 
+from bot.context import estimate
 from tests.cli.conftest import Threadsmith
 from tests.fake_llm import FakeLLM, Reply
 
@@ -137,6 +139,11 @@ def test_a_dry_run_prints_what_a_real_one_sends(
     sent = [line for line in model.requests[0].prompt.splitlines() if not line.startswith(("[begin ", "[end "))]
     assert len(sent) > 5
     assert [line for line in sent if line not in said.out.splitlines()] == []
+    # counted as everywhere else where a prompt has tokens; the line's end behind each part is not sent
+    told = re.search(r"about (\d+) tokens", said.out)
+    assert told is not None
+    tokens = estimate(f"{model.requests[0].system}\n") + estimate(f"{model.requests[0].prompt}\n")
+    assert int(told[1]) == pytest.approx(tokens, abs=1)
 
 
 def test_steps_run_in_order_with_params(
