@@ -9,6 +9,7 @@ asked often goes straight to the driver).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -38,8 +39,10 @@ class Prepared:
     def all(self, session: Session, values: Mapping[str, Any] = NOTHING) -> list[Sequence[Any]]:
         """Every row of a question."""
         session.flush()
-        made, cursor = self._run(session, values)
-        return made.decoded(cursor)
+        connection = session.connection()
+        made, driver = self._on(connection)
+        # some rows are only worked out when they are fetched, and may fail as the statement may
+        return made.decoded(*send(connection, partial(_fetched, driver), made.text, made.bound(values)))
 
     def first(self, session: Session, values: Mapping[str, Any] = NOTHING) -> Sequence[Any] | None:
         """The first row of a question; None where there is none."""
@@ -54,7 +57,9 @@ class Prepared:
     def run(self, session: Session, values: Mapping[str, Any]) -> int:
         """Change rows; how many it were."""
         _settle(session)
-        return int(self._run(session, values)[1].rowcount)
+        connection = session.connection()
+        made, driver = self._on(connection)
+        return int(send(connection, driver.execute, made.text, made.bound(values)).rowcount)
 
     def run_each(self, session: Session, rows: Sequence[Mapping[str, Any]]) -> int:
         """The same with each of several sets of parameters."""
@@ -63,14 +68,7 @@ class Prepared:
         _settle(session)
         connection = session.connection()
         made, driver = self._on(connection)
-        cursor = driver.cursor()
-        send(connection, cursor.executemany, made.text, [made.bound(values) for values in rows])
-        return int(cursor.rowcount)
-
-    def _run(self, session: Session, values: Mapping[str, Any]) -> tuple[_Made, Any]:
-        connection = session.connection()
-        made, driver = self._on(connection)
-        return made, send(connection, driver.execute, made.text, made.bound(values))
+        return int(send(connection, partial(_changed, driver), made.text, [made.bound(values) for values in rows]))
 
     def _on(self, connection: Connection) -> tuple[_Made, Any]:
         """The statement as this connection's database has it, and what runs it."""
@@ -117,16 +115,16 @@ class _Made:
             return bound
         return {name: value for (name, _, _, _), value in zip(self._parameters, bound, strict=True)}
 
-    def decoded(self, cursor: Any) -> list[Sequence[Any]]:
-        """The rows that were found, as Python has their values."""
+    def decoded(self, described: Sequence[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+        """The rows that were found, as Python has their values; `described` as a cursor does it."""
         if self._decoding is None:
             self._decoding = [
                 (place, process)
-                for place, (kind, told) in enumerate(zip(self._types, cursor.description, strict=True))
+                for place, (kind, told) in enumerate(zip(self._types, described, strict=True))
                 if (process := kind.dialect_impl(self._dialect).result_processor(self._dialect, told[1])) is not None
             ]
         found: list[Sequence[Any]] = []
-        for row in cursor.fetchall():
+        for row in rows:
             values = list(row)
             for place, process in self._decoding:
                 if values[place] is not None:
@@ -155,6 +153,17 @@ def say(connection: Connection, text: str) -> None:
     """Have it run a statement without parameters, as it stands."""
     driver: Any = connection.connection.driver_connection
     send(connection, driver.execute, text)
+
+
+def _fetched(driver: Any, text: str, bound: Any) -> tuple[Sequence[Any], Iterable[Sequence[Any]]]:
+    cursor = driver.execute(text, bound)
+    return cursor.description, cursor.fetchall()
+
+
+def _changed(driver: Any, text: str, bound: Sequence[Any]) -> int:
+    cursor = driver.cursor()
+    cursor.executemany(text, bound)
+    return int(cursor.rowcount)
 
 
 def _settle(session: Session) -> None:
