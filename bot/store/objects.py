@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import bindparam, insert, inspect, select, update
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import InstanceState, Mapper, class_mapper
+from sqlalchemy.orm.attributes import set_committed_value
 from sqlalchemy.sql import ClauseElement, ColumnElement
 from sqlmodel import Session
 
@@ -87,6 +88,8 @@ def add(session: Session, row: Row) -> None:
     _inserting(type(row)).run(session, row.__dict__)
     mapper: Mapper[Any] = class_mapper(type(row))
     _attach(session, row, mapper.identity_key_from_instance(row))
+    if session._transaction is not None:  # a savepoint that is gone back to takes it along
+        session._transaction._new[inspect(row)] = True
 
 
 def save(session: Session, row: Row) -> None:
@@ -103,6 +106,7 @@ def save(session: Session, row: Row) -> None:
         keys = {f"key_{place}": part for place, part in enumerate(state.identity or ())}
         _updating(type(row), frozenset(values)).run(session, values | keys)
     state._commit_all(now, session.identity_map)
+    session._register_altered([state])  # a savepoint that is gone back to has it read anew
 
 
 class _Shape:
@@ -111,15 +115,22 @@ class _Shape:
     def __init__(self, table: type[Row], without: frozenset[str]) -> None:
         mapper: Mapper[Any] = class_mapper(table)
         self.names = _names(table, without)
-        self._new = mapper.class_manager.new_instance
+        self._new, self._whole = mapper.class_manager.new_instance, len(table.model_fields)
         self._class = mapper.class_
         self._primary = [self.names.index(column.name) for column in mapper.primary_key]
 
     def loaded(self, session: Session, values: Sequence[Any]) -> Any:
-        """The row of these columns: the object that the session has already, as it stands there, or a new one."""
+        """The row of these columns: the object that the session has already, as it stands there, or a new one.
+
+        What that object was not read with it has from now on.
+        """
         key = (self._class, tuple([values[place] for place in self._primary]), None)
         known = session.identity_map.get(key)
         if known is not None:
+            if len(known.__dict__) <= self._whole:  # it has its state, too
+                for name, value in zip(self.names, values, strict=True):
+                    if name not in known.__dict__:
+                        set_committed_value(known, name, value)
             return known
         made = self._new()
         made.__dict__.update(zip(self.names, values, strict=True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from bot.model.ident import new_id
 from bot.model.state import AttemptState
 from bot.store import Session, Store, objects, runs
-from bot.store.tables import Attempt, Frame
+from bot.store.tables import Allowance, Attempt, Frame, Landmark
 from tests import rows
-from tests.rows import NOW
-from tests.store.statements import statements
+from tests.rows import NOW, held
+
+from .marks import LATER, detail, is_clean, keep, mark, sent
+from .statements import statements
 
 
 @contextmanager
@@ -135,3 +138,102 @@ async def test_what_a_work_did_is_undone_with_it(store: Store) -> None:
     with pytest.raises(KeyError):
         await store.write(work)
     assert await store.read(lambda session: session.get(Attempt, ids[0])) is None
+
+
+async def test_a_work_that_breaks_undoes_what_it_did_with_rows(store: Store) -> None:
+    """Alone: those of the same commit stand."""
+    await store.write(keep)
+
+    def breaks(session: Session) -> None:
+        row = mark(session)
+        row.detail = {"n": 2}
+        objects.save(session, row)
+        row.at = LATER
+        objects.add(session, Landmark(name="b", at=NOW))
+        assert mark(session).detail == {"n": 2}
+        raise KeyError("it breaks")
+
+    def stands(session: Session) -> None:
+        objects.add(session, Landmark(name="c", at=NOW))
+        row = mark(session)
+        row.detail = row.detail | {"m": 1}
+        objects.save(session, row)
+
+    async with held(store):
+        going = [asyncio.ensure_future(store.write(work)) for work in (breaks, stands)]
+        await asyncio.sleep(0)
+    heard = await asyncio.gather(*going, return_exceptions=True)
+    assert [type(one) for one in heard] == [KeyError, type(None)]
+    left = await store.read(lambda session: [session.get(Landmark, name) for name in "abc"])
+    assert [one and (one.at, one.detail) for one in left] == [(NOW, {"n": 1, "m": 1}), None, (NOW, {})]
+
+
+async def test_a_savepoint_that_is_gone_back_to_takes_rows_along(store: Store) -> None:
+    """What was added in it is no row any more, and what was saved in it is read anew."""
+    await store.write(keep)
+
+    def work(session: Session) -> None:
+        row, new = mark(session), Landmark(name="b", at=NOW)
+        savepoint = session.begin_nested()
+        objects.add(session, new)
+        row.detail = {"n": 2}
+        objects.save(session, row)
+        savepoint.rollback()
+        assert new not in session
+        assert session.get(Landmark, "b") is None
+        assert row.detail == {"n": 1}
+        with session.begin_nested():
+            objects.add(session, new)
+            row.detail = {"n": 3}
+            objects.save(session, row)
+        assert session.get(Landmark, "b") is new
+        assert row.detail == {"n": 3}
+
+    await store.write(work)
+    assert await store.read(detail) == {"n": 3}
+
+
+async def test_a_saved_row_is_clean(store: Store) -> None:
+    """Whatever was changed, also what the session has to read first, and by whichever way it came."""
+    await store.write(keep)
+
+    def work(session: Session) -> None:
+        ways: list[Callable[[], Landmark]] = [lambda: session.get_one(Landmark, "a"), lambda: mark(session)]
+        for way in ways:
+            session.expunge_all()
+            row = way()
+            for value in ({"n": 2}, None, {}):
+                row.at, row.detail = LATER, value  # type: ignore[assignment]  # JSON holds nothing as well
+                objects.save(session, row)
+                is_clean(session, row)
+                assert sent(session, session.flush) == []
+                assert detail(session) == value
+        session.expire(row)
+        row.detail = {"n": 4}
+        objects.save(session, row)
+        assert not session.dirty
+        assert (row.at, row.detail) == (LATER, {"n": 4})
+
+    await store.write(work)
+    assert await store.read(detail) == {"n": 4}
+
+
+async def test_a_saved_row_is_found_by_all_of_its_key(store: Store) -> None:
+    """Its neighbours with a part of it stay as they are."""
+    key = [(number, resource) for number in (1, 2) for resource in ("core", "graphql")]
+
+    def make(session: Session) -> None:
+        for number, resource in key:
+            row = Allowance(installation_id=number, resource=resource, ceiling=9, remaining=9, seen_at=NOW)
+            objects.add(session, row)
+            assert session.get(Allowance, (number, resource)) is row
+
+    def change(session: Session) -> None:
+        row = session.get_one(Allowance, (2, "core"))
+        row.remaining = 8
+        objects.save(session, row)
+
+    await store.write(make)
+    await store.write(change)
+    left = await store.read(lambda session: [session.get_one(Allowance, one).remaining for one in key])
+    assert left == [9, 9, 8, 9]
