@@ -19,7 +19,7 @@ from bot.store.folder import make_folder
 from bot.store.migrate import migrate
 from bot.store.prepared import say
 from bot.store.refusing import Refusing
-from bot.store.savepoints import by_plain_statements
+from bot.store.savepoints import by_plain_statements, do_rollback_to_savepoint
 
 #: how long a write waits for another process that holds the database. GitHub gives up on a delivery after 10 s, and one
 #: may come while those before it wait: its 503 comes before that
@@ -47,9 +47,15 @@ class Sqlite:
         if self._writing is None:
             self._writing = self._writer.connect()
         connection = self._writing
-        with connection.begin():
-            connection.info["changes"] = _changes(connection)
-            yield connection
+        try:
+            with connection.begin():
+                connection.info["changes"] = _changes(connection)
+                yield connection
+        except BaseException:
+            # a COMMIT that was refused may have left its transaction open: what is given back is gone back on
+            self._writing = None
+            connection.close()
+            raise
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -62,13 +68,13 @@ class Sqlite:
         return Transient(f"the database refuses: {error.orig}")
 
     def is_broken(self, connection: Connection) -> bool:
-        return False  # a statement that fails undoes itself alone
+        return _is_over(connection)  # else a statement that fails undoes itself alone
 
     def has_written(self, connection: Connection) -> bool:
         return bool(_changes(connection) != connection.info["changes"])
 
     def ends_all(self, error: BaseException) -> bool:
-        return self.refusal(error) is not None
+        return self.refusal(error) is not None or (self._writing is not None and _is_over(self._writing))
 
     def may_look_again(self, error: BaseException) -> bool:
         return False  # no connection to a file is lost
@@ -90,6 +96,21 @@ def _changes(connection: Connection) -> int:
     """Rows that were changed over this connection so far."""
     driver: Any = connection.connection.driver_connection
     return int(driver.total_changes)
+
+
+def _is_over(connection: Connection) -> bool:
+    """Whether the transaction is undone: a full disk may undo all of it, and not the statement alone that met it.
+
+    Source: https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
+    """
+    driver: Any = connection.connection.driver_connection
+    return not driver.in_transaction
+
+
+def _go_back(connection: Connection, name: str) -> None:
+    """To a savepoint, unless that went with its transaction: what ended that is the error that is told then."""
+    if not _is_over(connection):
+        do_rollback_to_savepoint(connection, name)
 
 
 def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
@@ -118,6 +139,7 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
         say(connection, begin)
 
     by_plain_statements(engine)
+    engine.dialect.do_rollback_to_savepoint = _go_back  # type: ignore[method-assign]  # as `by_plain_statements` does
     return engine
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -67,7 +67,7 @@ def _straight_for_each(session: Session, statement: Any, values: Mapping[str, An
 
 @dataclass(frozen=True)
 class Fault:
-    """All that is made of an error."""
+    """All that is made of an error; of one in a reading nobody asks what else it ends."""
 
     kind: type[DBAPIError]
     driver: type[BaseException]
@@ -78,7 +78,7 @@ class Fault:
     may_look_again: bool
 
 
-def _met(backend: Backend, connection: Connection, error: Exception) -> Fault:
+def _met(backend: Backend, connection: Connection, error: Exception, *, writing: bool) -> Fault:
     assert isinstance(error, DBAPIError)
     assert error.orig is error.__cause__
     assert error.orig is not None
@@ -91,7 +91,7 @@ def _met(backend: Backend, connection: Connection, error: Exception) -> Fault:
         str(backend.refusal(error) or "") or None,
         lost,
         not lost and backend.is_broken(connection),
-        backend.ends_all(error),
+        writing and backend.ends_all(error),
         backend.may_look_again(error),
     )
 
@@ -107,7 +107,7 @@ async def _fault(
         try:
             way(session, statement, values)
         except Exception as error:
-            met.append(_met(store._backend, connection, error))
+            met.append(_met(store._backend, connection, error, writing=do == "write"))
             raise
 
     for way in (_through_sqlalchemy, _straight, _straight_for_each):
@@ -208,7 +208,7 @@ async def test_a_connection_that_its_own_question_ends(store: Store) -> None:
     fault = await _fault(store, end, {})
     assert (fault.lost, fault.ends_all, fault.may_look_again) == (True, True, True)
     assert (fault.refusal or "").startswith("the database refuses")
-    assert await _fault(store, end, {}, "read") == fault
+    assert await _fault(store, end, {}, "read") == replace(fault, ends_all=False)
     once = [True]
     looked = await store.read(lambda session: _straight(session, end, {}) if once and once.pop() else "again")
     assert looked == "again"

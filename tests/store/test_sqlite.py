@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlmodel import select
 
 from bot.errors import Transient
 from bot.store import Session, Store, open_store
-from bot.store.tables import Landmark
-from tests.rows import NOW, locked
+from bot.store.tables import Landmark, Reply
+from tests.rows import NOW, held, locked
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -79,6 +81,40 @@ async def test_the_connection_that_writes_is_kept_through_all_that_it_is_refused
     await store.write(_adds("c"))
     assert await _names(store) == ["a", "b", "c"]
     assert await store.write(_driver) is used
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_a_disk_that_is_full_in_one_work_undoes_all_of_its_commit(store: Store, *, goes_on: bool) -> None:
+    """SQLite has undone what the works before it did: nobody is told that it is done, and none behind it is done."""
+
+    def much(session: Session) -> None:
+        with suppress(OperationalError) if goes_on else nullcontext():
+            session.connection().execute(insert(Landmark).values(name="much" * 25_000, at=NOW, detail={}))
+
+    await store.write(lambda session: session.execute(text("PRAGMA max_page_count = 1")).scalar_one())
+    async with held(store):
+        going = [asyncio.ensure_future(store.write(work)) for work in (_adds("a"), much, _adds("b"))]
+        await asyncio.sleep(0)
+    heard = await asyncio.gather(*going, return_exceptions=True)
+    assert [type(one) for one in heard] == [RuntimeError if goes_on else Transient] * 3
+    assert await _names(store) == []
+    await store.write(_adds("c"))
+    assert await _names(store) == ["c"]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_a_commit_that_is_refused_leaves_nothing_open(store: Store) -> None:
+    """One that SQLite would let try again: the next write begins a transaction of its own."""
+
+    def owes(session: Session) -> None:
+        session.execute(text("PRAGMA defer_foreign_keys = ON"))
+        session.add(Reply(thread_id="nobody's", actor_id=1, at=NOW))
+
+    with pytest.raises(IntegrityError):
+        await store.write(owes)
+    await store.write(_adds("a"))
+    assert await _names(store) == ["a"]
 
 
 @contextmanager
