@@ -95,9 +95,11 @@ def add(session: Session, row: Row) -> None:
 def save(session: Session, row: Row) -> None:
     """Write now what was changed in a row of this session; one that is new is left to the session.
 
-    What it refers to is in the database.
+    What it refers to is in the database. Raises ValueError for a row of no session: nobody would write it.
     """
     state: InstanceState[Row] = inspect(row)
+    if state.detached or state.transient:
+        raise ValueError(f"a row of no session is saved: {type(row).__name__}")
     if not state.persistent:
         return
     now = row.__dict__

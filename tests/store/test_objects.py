@@ -237,3 +237,17 @@ async def test_a_saved_row_is_found_by_all_of_its_key(store: Store) -> None:
     await store.write(change)
     left = await store.read(lambda session: [session.get_one(Allowance, one).remaining for one in key])
     assert left == [9, 9, 8, 9]
+
+
+async def test_a_row_of_no_session_is_not_passed_over_in_silence(store: Store) -> None:
+    """One that another session read, and one that nobody has added."""
+    other = await store.write(lambda session: rows.run(session, guid=new_id(), workflow="main"))
+
+    def work(session: Session) -> None:
+        other.reason = "changed"
+        with pytest.raises(ValueError, match="of no session is saved: Run"):
+            objects.save(session, other)
+        with pytest.raises(ValueError, match="of no session is saved: Attempt"):
+            objects.save(session, Attempt(**_attempt(session).model_dump()))
+
+    await store.write(work)
