@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import BindParameter, Connection, Dialect
 from sqlalchemy.exc import DBAPIError
@@ -34,7 +33,6 @@ class Prepared:
     def __init__(self, statement: ClauseElement, columns: Iterable[str] = ()) -> None:
         """`columns` are those that an `insert` which names none is given."""
         self._statement, self._columns = statement, tuple(columns)
-        self._made: WeakKeyDictionary[Dialect, _Made] = WeakKeyDictionary()
 
     def all(self, session: Session, values: Mapping[str, Any] = NOTHING) -> list[Sequence[Any]]:
         """Every row of a question."""
@@ -72,12 +70,17 @@ class Prepared:
 
     def _on(self, connection: Connection) -> tuple[_Made, Any]:
         """The statement as this connection's database has it, and what runs it."""
-        made = self._made.get(connection.dialect)
+        return self.made(connection.dialect), connection.connection.driver_connection
+
+    def made(self, dialect: Dialect) -> _Made:
+        """The statement as a database has it. The dialect keeps it, as it refers to that: both go with their store."""
+        known: dict[Prepared, _Made] = vars(dialect).setdefault("_prepared", {})
+        made = known.get(self)
         if made is None:
-            compiled = self._statement.compile(dialect=connection.dialect, column_keys=list(self._columns) or None)
+            compiled = self._statement.compile(dialect=dialect, column_keys=list(self._columns) or None)
             assert isinstance(compiled, SQLCompiler)
-            made = self._made[connection.dialect] = _Made(compiled, self._statement)
-        return made, connection.connection.driver_connection
+            made = known[self] = _Made(compiled, self._statement)
+        return made
 
 
 class _Made:
