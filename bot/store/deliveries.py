@@ -9,6 +9,7 @@ from typing import Literal
 
 from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
 from sqlalchemy import select as rows_of
+from sqlalchemy.exc import NoResultFound
 from sqlmodel import Session, and_, col, or_, select
 
 from bot.model.delivery import NewDelivery
@@ -116,8 +117,11 @@ def next_due(session: Session, after: datetime) -> datetime | None:
 
 
 def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
-    """Record what became of a delivery."""
-    row: Delivery = _STATE.objects(session, {"which": delivery_id})[0]
+    """Record what became of a delivery. Raises `NoResultFound` where it was forgotten meanwhile."""
+    found: list[Delivery] = _STATE.objects(session, {"which": delivery_id})
+    if not found:
+        raise NoResultFound(f"there is no delivery {delivery_id}")
+    row = found[0]
     row.state = follow(row.state, new)
     row.reason = reason
     row.not_before = row.looked_by = None

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from sqlalchemy.exc import NoResultFound
 
 from bot.errors import IllegalTransition
 from bot.model.state import DeliveryState
@@ -59,6 +60,12 @@ async def test_only_what_led_to_nothing_can_be_replayed(store: Store) -> None:
     await store.write(lambda s: deliveries.settle(s, row.id, DeliveryState.PLANNED))
     with pytest.raises(IllegalTransition):
         await store.write(lambda s: deliveries.replay(s, row.id))
+
+
+async def test_what_was_forgotten_meanwhile_is_not_settled(store: Store) -> None:
+    """A repository was forgotten while one of its deliveries was looked at: that says what is missing."""
+    with pytest.raises(NoResultFound, match="there is no delivery gone"):
+        await store.write(lambda s: deliveries.settle(s, "gone", DeliveryState.IGNORED))
 
 
 async def test_a_look_leaves_out_what_is_under_way(store: Store) -> None:
