@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from bot.errors import OperatorError, Transient
@@ -37,7 +37,7 @@ class Sqlite:
         self._reader = _engine(url, READERS, "BEGIN", query_only=True)
         try:
             migrate(self._writer)
-        except OperationalError as error:
+        except DatabaseError as error:
             self.close()
             raise OperatorError(f"cannot open {database}: {error.orig}", "check BOT_DATA_DIR and its disk") from error
 

@@ -15,7 +15,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlmodel import select
 
-from bot.errors import Transient
+from bot.errors import OperatorError, Transient
 from bot.store import Session, Store, open_store
 from bot.store.tables import Landmark, Reply
 from tests.rows import NOW, held, locked
@@ -153,3 +153,10 @@ async def test_a_closed_store_has_nothing_open(database: str, *, refused: bool) 
     await store.close()
     assert _open(file) == []
     assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+def test_a_file_that_is_no_database_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """As every other file that cannot be opened."""
+    (tmp_path / "bot.db").write_text("not a database, but long enough to be looked at as one\n" * 20)
+    with pytest.raises(OperatorError, match=r"cannot open .*bot\.db: file is not a database"):
+        open_store(f"sqlite:///{tmp_path / 'bot.db'}")
