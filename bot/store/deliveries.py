@@ -41,6 +41,7 @@ _DUE = Prepared(
         due_at(col(Delivery.not_before)),
     )
     .order_by(col(Delivery.id))
+    .limit(bindparam("most"))
 )
 _THESE = select(Delivery).where(col(Delivery.id).in_(bindparam("these", expanding=True))).order_by(col(Delivery.id))
 _NEXT_DUE = Prepared(
@@ -101,7 +102,8 @@ def take_all(session: Session, new: Sequence[NewDelivery], now: datetime) -> lis
 
 def open_batch(session: Session, now: datetime, limit: int = 64, *, busy: Collection[str] = ()) -> list[Delivery]:
     """The oldest deliveries that nobody looked at yet and that are due, `busy` ones left out."""
-    due = (delivery_id for (delivery_id,) in _DUE.all(session, moment(now)))
+    # of a long backlog no more is looked at than may be needed
+    due = (delivery_id for (delivery_id,) in _DUE.all(session, moment(now) | {"most": limit + len(busy)}))
     # left out here and not in the query: there may be more of them than a statement takes variables
     chosen = list(islice((delivery_id for delivery_id in due if delivery_id not in busy), limit))
     return list(session.exec(_THESE, params={"these": chosen})) if chosen else []

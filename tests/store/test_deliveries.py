@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from sqlalchemy.exc import NoResultFound
 
 from bot.errors import IllegalTransition
 from bot.model.state import DeliveryState
-from bot.store import Store, deliveries
+from bot.store import Store, deliveries, prepared
 from tests.rows import delivery
 
 from .conftest import NOW
@@ -76,3 +77,23 @@ async def test_a_look_leaves_out_what_is_under_way(store: Store) -> None:
     busy = {row.id for row in every[:3]}
     assert [d.guid for d in await store.read(lambda s: deliveries.open_batch(s, NOW, 2, busy=busy))] == ["g3", "g4"]
     assert await store.read(lambda s: deliveries.open_batch(s, NOW, busy={row.id for row in every})) == []
+
+
+async def test_of_a_long_backlog_no_more_is_read_than_a_batch_needs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as it takes, and as are under way: else each batch would read all that wait behind it."""
+    await store.write(lambda s: deliveries.take_all(s, [delivery(f"g{number}") for number in range(40)], NOW))
+    first = await store.read(lambda s: deliveries.open_batch(s, NOW, 3))
+    fetched, sizes = prepared._fetched, list[int]()
+
+    def counted(driver: Any, text: str, bound: Any) -> Any:
+        described, rows = fetched(driver, text, bound)
+        rows = list(rows)
+        sizes.append(len(rows))
+        return described, rows
+
+    monkeypatch.setattr(prepared, "_fetched", counted)
+    found = await store.read(lambda s: deliveries.open_batch(s, NOW, 5, busy={row.id for row in first}))
+    assert [row.guid for row in found] == ["g3", "g4", "g5", "g6", "g7"]
+    assert sizes == [8]
