@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Literal
 
 from sqlalchemy import ColumnElement, String, Table, bindparam, cast, func, update
-from sqlalchemy import select as rows_of
 from sqlalchemy.exc import NoResultFound
 from sqlmodel import Session, and_, col, or_, select
 
@@ -20,7 +19,7 @@ from bot.store.database import ring
 from bot.store.due import due as due_at
 from bot.store.due import moment
 from bot.store.insert import insert_new
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.prepared import Prepared
 from bot.store.tables import Delivery, Dispatch
 
@@ -50,11 +49,10 @@ _NEXT_DUE = Prepared(
     )
 )
 #: what was received is not read for it
-_RECEIVED = ("headers", "body")
 _STATE = Question(
-    rows_of(*columns(Delivery, without=_RECEIVED)).where(col(Delivery.id) == bindparam("which")),
     Delivery,
-    without=_RECEIVED,
+    which=lambda these: these.where(col(Delivery.id) == bindparam("which")),
+    without=("headers", "body"),
 )
 _ROWS: Table = Delivery.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 _ABOUT = Prepared(
@@ -120,10 +118,9 @@ def next_due(session: Session, after: datetime) -> datetime | None:
 
 def settle(session: Session, delivery_id: str, new: DeliveryState, reason: str = "") -> None:
     """Record what became of a delivery. Raises `NoResultFound` where it was forgotten meanwhile."""
-    found: list[Delivery] = _STATE.objects(session, {"which": delivery_id})
-    if not found:
+    row: Delivery | None = _STATE.first(session, {"which": delivery_id})
+    if row is None:
         raise NoResultFound(f"there is no delivery {delivery_id}")
-    row = found[0]
     row.state = follow(row.state, new)
     row.reason = reason
     row.not_before = row.looked_by = None

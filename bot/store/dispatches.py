@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, bindparam
-from sqlalchemy import select as rows_of
 from sqlmodel import Session, and_, col, func, or_, select
 
 from bot.model.state import AttemptState, DispatchState, OutboxState, RunState, follow
 from bot.store import clones, gates, objects
 from bot.store.database import ring
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.tables import Attempt, Dispatch, Frame, Outbox, Run, Thread
 
 #: how the reason begins of a run that ended together with all of its thread, which one comment tells
 TOLD = "stopped by "
 #: at the end of every run
 _OF_DELIVERY = Question(
-    rows_of(*columns(Run))
-    .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
-    .where(col(Dispatch.delivery_id) == bindparam("delivery")),
     Run,
+    which=lambda these: these.join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id)).where(
+        col(Dispatch.delivery_id) == bindparam("delivery")
+    ),
 )
 
 

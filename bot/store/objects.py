@@ -6,15 +6,14 @@ run reads and writes goes past that; to the session it is a row like all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, insert, inspect, select, update
+from sqlalchemy import Select, bindparam, insert, inspect, select, update
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import InstanceState, Mapper, class_mapper
 from sqlalchemy.orm.attributes import set_committed_value
-from sqlalchemy.sql import ClauseElement, ColumnElement
 from sqlmodel import Session
 
 from bot.store.prepared import NOTHING, Prepared
@@ -23,19 +22,23 @@ from bot.store.tables.row import Row
 R = TypeVar("R", bound=Row)
 
 
-def columns(table: Any, *, without: Iterable[str] = ()) -> list[ColumnElement[Any]]:
-    """The columns that `Question` puts an object of `table` (or of another name of it) together from."""
-    left_out, mapper = frozenset(without), inspect(table).mapper
-    return [getattr(table, name) for name in _names(mapper.class_, left_out)]
-
-
 class Question:
-    """A question whose rows begin with the columns of `tables`, and go on with what else it selects."""
+    """A question for objects of `tables` (or of another name of one), each row of which may go on with plain values."""
 
-    def __init__(self, statement: ClauseElement, *tables: type[Row], without: Iterable[str] = ()) -> None:
-        """`without`: columns that no object here has; whoever looks at one has it read then."""
-        self._prepared, self._without = Prepared(statement), frozenset(without)
-        self._tables = tables
+    def __init__(
+        self,
+        *tables: Any,
+        which: Callable[[Select[Any]], Select[Any]],
+        also: Iterable[Any] = (),
+        without: Iterable[str] = (),
+    ) -> None:
+        """`which` says which of all rows, in which order; `also` are the plain values. No object has the columns in
+        `without`: whoever looks at one has it read then.
+        """
+        left_out = frozenset(without)
+        self._shapes = [_Shape(table, left_out) for table in tables]
+        whole = (column for shape in self._shapes for column in shape.columns)
+        self._prepared = Prepared(which(select(*whole, *also)))
 
     def all(self, session: Session, values: Mapping[str, Any] = NOTHING) -> list[Sequence[Any]]:
         """Every row: the objects, then the plain values."""
@@ -43,13 +46,16 @@ class Question:
 
     def objects(self, session: Session, values: Mapping[str, Any] = NOTHING) -> list[Any]:
         """The same of a question for objects of one table."""
-        return [self._put_together(session, row)[0] for row in self._prepared.all(session, values)]
+        return [row[0] for row in self.all(session, values)]
+
+    def first(self, session: Session, values: Mapping[str, Any] = NOTHING) -> Any:
+        """The first of these objects; None where there is none."""
+        return next(iter(self.objects(session, values)), None)
 
     def _put_together(self, session: Session, row: Sequence[Any]) -> Sequence[Any]:
         found: list[Any] = []
         begin = 0
-        for table in self._tables:
-            shape = _shape(table, self._without)
+        for shape in self._shapes:
             end = begin + len(shape.names)
             found.append(shape.loaded(session, row[begin:end]))
             begin = end
@@ -62,8 +68,8 @@ def get(session: Session, table: type[R], key: str) -> R | None:
     known: R | None = session.identity_map.get((table, (key,), None))
     if known is not None:
         return known
-    found: list[R] = _by_key(table).objects(session, {"key": key})
-    return found[0] if found else None
+    found: R | None = _by_key(table).first(session, {"key": key})
+    return found
 
 
 def get_one(session: Session, table: type[R], key: str) -> R:
@@ -114,10 +120,12 @@ def save(session: Session, row: Row) -> None:
 class _Shape:
     """How objects of a table are put together that have all columns but some."""
 
-    def __init__(self, table: type[Row], without: frozenset[str]) -> None:
-        mapper: Mapper[Any] = class_mapper(table)
-        self.names = _names(table, without)
-        self._new, self._whole = mapper.class_manager.new_instance, len(table.model_fields)
+    def __init__(self, table: Any, without: frozenset[str]) -> None:
+        mapper: Mapper[Any] = inspect(table).mapper
+        every = mapper.class_.model_fields
+        self.names = [name for name in every if name not in without]
+        self.columns = [getattr(table, name) for name in self.names]
+        self._new, self._whole = mapper.class_manager.new_instance, len(every)
         self._class = mapper.class_
         self._primary = [self.names.index(column.name) for column in mapper.primary_key]
 
@@ -155,19 +163,9 @@ def _attach(session: Session, row: Row, key: Any) -> None:
 
 
 @cache
-def _shape(table: type[Row], without: frozenset[str]) -> _Shape:
-    return _Shape(table, without)
-
-
-@cache
-def _names(table: type[Row], without: frozenset[str]) -> list[str]:
-    return [name for name in table.model_fields if name not in without]
-
-
-@cache
 def _by_key(table: type[Row]) -> Question:
     (primary,) = class_mapper(table).primary_key
-    return Question(select(*columns(table)).where(primary == bindparam("key")), table)
+    return Question(table, which=lambda these: these.where(primary == bindparam("key")))
 
 
 @cache

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam
-from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, or_, select
 
 from bot.model.ident import digest
@@ -17,7 +16,7 @@ from bot.model.state import OutboxState, follow
 from bot.store import objects, posts
 from bot.store.database import ring
 from bot.store.due import due, moment
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.prepared import Prepared
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
@@ -42,7 +41,7 @@ SAID = frozenset({"comment", "reaction", "check"})
 LASTING = frozenset({"index", "status", "gate"})
 
 #: for everything that is said
-_OF_SLOT = Question(rows_of(*columns(Outbox)).where(col(Outbox.slot) == bindparam("slot")), Outbox)
+_OF_SLOT = Question(Outbox, which=lambda these: these.where(col(Outbox.slot) == bindparam("slot")))
 _ANY_DUE = Prepared(select(Outbox.id).where(Outbox.state == OutboxState.PENDING, due(col(Outbox.not_before))).limit(1))
 _NEXT_DUE = Prepared(
     select(func.min(Outbox.not_before)).where(
@@ -141,8 +140,8 @@ def find(session: Session, slot: Slot) -> Outbox | None:
 
 def of_slot(session: Session, slot: str) -> Outbox | None:
     """The same by the slot as its marker has it."""
-    found: list[Outbox] = _OF_SLOT.objects(session, {"slot": slot})
-    return found[0] if found else None
+    found: Outbox | None = _OF_SLOT.first(session, {"slot": slot})
+    return found
 
 
 def parts(session: Session, slot: Slot) -> list[Outbox]:

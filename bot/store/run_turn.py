@@ -6,13 +6,12 @@ from datetime import datetime
 from functools import cache
 
 from sqlalchemy import ColumnElement
-from sqlalchemy import select as rows_of
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, and_, col, exists, func, not_, or_, select
 
 from bot.model.state import GateState, RunState
 from bot.store.due import due
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.tables import Attempt, Gate, Outbox, Run
 
 #: earlier runs of the thread that are looked at for the last to end
@@ -45,8 +44,12 @@ def has_turn() -> ColumnElement[bool]:
 @cache
 def in_turn(most: int) -> Question:
     """Runs whose turn it is at a `moment`, in the order they were queued. Made once: that takes longer than asking."""
-    ready = rows_of(*columns(Run)).where(has_turn(), due(col(Run.not_before)))
-    return Question(ready.order_by(col(Run.queued_at), col(Run.id)).limit(most), Run)
+    return Question(
+        Run,
+        which=lambda these: (
+            these.where(has_turn(), due(col(Run.not_before))).order_by(col(Run.queued_at), col(Run.id)).limit(most)
+        ),
+    )
 
 
 def turn_since(session: Session, run: Run) -> datetime:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, update
-from sqlalchemy import select as sa_select
+from sqlalchemy import Select, bindparam, update
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, and_, col, exists, func, or_, select
@@ -18,7 +17,7 @@ from bot.model.state import AttemptState, RunState, follow
 from bot.store import objects, run_context
 from bot.store.database import ring
 from bot.store.due import moment
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.run_context import Written
 from bot.store.run_turn import in_turn
 from bot.store.tables import Artifact, Attempt, Dispatch, Export, Frame, Gate, Outbox, Run, Snapshot, Thread, Value
@@ -52,17 +51,17 @@ class RunRows:
 
 
 _WAITED = Question(
-    sa_select(*columns(Run)).where(col(Run.state) == RunState.WAITING, col(Run.not_before) <= bindparam("now")), Run
+    Run,
+    which=lambda these: these.where(col(Run.state) == RunState.WAITING, col(Run.not_before) <= bindparam("now")),
 )
 
 
 def claim(session: Session, owner: str, now: datetime) -> str | None:
     """Take the oldest run whose turn it is and return its id; it is `owner`'s as long as that process lives."""
     _due(session, now)
-    found: list[Run] = in_turn(1).objects(session, moment(now))
-    if not found:
+    run: Run | None = in_turn(1).first(session, moment(now))
+    if run is None:
         return None
-    run = found[0]
     run.state = follow(run.state, RunState.RUNNING)
     run.lease_owner = owner
     run.not_before = None
@@ -107,29 +106,20 @@ _HAS_INNER = (
 )
 
 
-def _head(*left_out: str) -> Question:
-    return Question(
-        sa_select(
-            *columns(Run),
-            *columns(Dispatch),
-            *columns(Thread),
-            *columns(Snapshot, without=left_out),
-            *columns(_ROOT),
-            _HAS_INNER.label("has_inner"),
-            *_HAS,
-        )
-        .join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
+def _of_run(these: Select[Any]) -> Select[Any]:
+    """A run's row with those that there is one of."""
+    return (
+        these.join(Dispatch, col(Dispatch.id) == col(Run.dispatch_id))
         .join(Thread, col(Thread.id) == col(Run.thread_id))
         .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id))
         .join(_ROOT, and_(_ROOT.run_id == col(Run.id), col(_ROOT.parent_id).is_(None)))
-        .where(col(Run.id) == bindparam("run_id")),
-        Run,
-        Dispatch,
-        Thread,
-        Snapshot,
-        Frame,
-        without=left_out,
+        .where(col(Run.id) == bindparam("run_id"))
     )
+
+
+def _head(*left_out: str) -> Question:
+    also = (_HAS_INNER.label("has_inner"), *_HAS)
+    return Question(Run, Dispatch, Thread, Snapshot, _ROOT, also=also, which=_of_run, without=left_out)
 
 
 _HEAD = _head()
@@ -137,16 +127,17 @@ _HEAD = _head()
 _HEAD_WITHOUT_FILES = _head("files")
 _FRAMES = select(Frame).where(Frame.run_id == bindparam("run_id")).order_by(col(Frame.id))
 _ATTEMPTS = Question(
-    sa_select(*columns(Attempt)).where(col(Attempt.run_id) == bindparam("run_id")).order_by(col(Attempt.id)), Attempt
+    Attempt,
+    which=lambda these: these.where(col(Attempt.run_id) == bindparam("run_id")).order_by(col(Attempt.id)),
 )
 _GATES = select(Gate).where(Gate.run_id == bindparam("run_id")).order_by(col(Gate.id))
 _ARTIFACTS = select(Artifact).where(Artifact.run_id == bindparam("run_id")).order_by(col(Artifact.id))
 _EXPORTS = select(Export).where(Export.run_id == bindparam("run_id")).order_by(col(Export.revision))
 _POSTS = Question(
-    sa_select(*columns(Outbox))
-    .where(col(Outbox.run_id) == bindparam("run_id"), col(Outbox.attempt_id).is_not(None))
-    .order_by(col(Outbox.id)),
     Outbox,
+    which=lambda these: these.where(
+        col(Outbox.run_id) == bindparam("run_id"), col(Outbox.attempt_id).is_not(None)
+    ).order_by(col(Outbox.id)),
 )
 
 

@@ -15,7 +15,7 @@ from bot.model.ident import digest, new_id
 from bot.model.thread import Comment, Issue, Repository
 from bot.store import objects
 from bot.store.insert import insert_or_ignore
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.prepared import Prepared
 from bot.store.tables import CommentVersion, Pin, Thread
 
@@ -37,10 +37,10 @@ _NEWEST = (
     .limit(bindparam("most"))
 )
 _NUMBERED = Question(
-    sa_select(*columns(Thread)).where(
+    Thread,
+    which=lambda these: these.where(
         col(Thread.repository_id) == bindparam("repository"), col(Thread.number) == bindparam("number")
     ),
-    Thread,
 )
 _GONE = (
     select(CommentVersion.id)
@@ -95,8 +95,8 @@ def ensure(
 
 
 def find(session: Session, repository_id: int, number: int) -> Thread | None:
-    found: list[Thread] = _NUMBERED.objects(session, {"repository": repository_id, "number": number})
-    return found[0] if found else None
+    found: Thread | None = _NUMBERED.first(session, {"repository": repository_id, "number": number})
+    return found
 
 
 def remember(session: Session, thread_id: str, comment: Comment, seen: datetime, slot: str | None = None) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm.attributes import instance_state
 from sqlmodel import col
 
 from bot.store import Session
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.tables import Landmark
 from bot.store.tables.row import Row
 from tests.rows import NOW
@@ -20,13 +20,9 @@ from .statements import statements
 
 LATER = NOW.replace(year=2030)
 _NAMED = col(Landmark.name) == bindparam("name")
-MARKS = Question(select(*columns(Landmark)).where(_NAMED), Landmark)
+MARKS = Question(Landmark, which=lambda these: these.where(_NAMED))
 #: without what is said of them
-BARE_MARKS = Question(
-    select(*columns(Landmark, without=("detail",))).where(_NAMED),
-    Landmark,
-    without=("detail",),
-)
+BARE_MARKS = Question(Landmark, which=lambda these: these.where(_NAMED), without=("detail",))
 
 
 def keep(session: Session) -> None:

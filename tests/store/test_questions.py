@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from bot.model.state import RunState
 from bot.store import Session, Store, objects, runs
-from bot.store.objects import Question, columns
+from bot.store.objects import Question
 from bot.store.tables import Landmark, Run, Snapshot, Thread
 from bot.store.tables.row import Row
 from tests import rows
@@ -30,10 +30,10 @@ async def _is_read_as_it_was_added(store: Store, house: House) -> None:
     *_, (table, its) = house.items()
     key = tuple(its[one.name] for one in table_of(table).primary_key)
     question = Question(
-        select(*columns(table)).where(
+        table,
+        which=lambda these: these.where(
             *(getattr(table, one.name) == its[one.name] for one in table_of(table).primary_key)
         ),
-        table,
     )
 
     def add(session: Session) -> None:
@@ -223,12 +223,14 @@ async def test_another_name_of_a_table(store: Store) -> None:
     first, second = await store.write(make)
     other = aliased(Run)
     pairs = Question(
-        select(*columns(Run), *columns(other), col(Run.number) - col(other.number), literal("x"))
-        .join(other, and_(col(other.id) == func.coalesce(col(Run.retry_of), col(Run.id))))
-        .where(col(Run.state) == RunState.QUEUED)
-        .order_by(col(Run.id)),
         Run,
-        Run,
+        other,
+        also=(col(Run.number) - col(other.number), literal("x")),
+        which=lambda these: (
+            these.join(other, and_(col(other.id) == func.coalesce(col(Run.retry_of), col(Run.id))))
+            .where(col(Run.state) == RunState.QUEUED)
+            .order_by(col(Run.id))
+        ),
     )
 
     def look(session: Session) -> None:
@@ -237,6 +239,7 @@ async def test_another_name_of_a_table(store: Store) -> None:
         assert a is a_again is its_first is session.get(Run, first)
         assert b is session.get(Run, second)
         assert pairs.objects(session) == [a, b]
+        assert pairs.first(session) is a
 
     await store.read(look)
 
@@ -245,11 +248,12 @@ async def test_rows_of_several_tables_and_plain_values(store: Store) -> None:
     """In the order that they are asked for."""
     await store.write(lambda session: rows.run(session, guid="a", files={"a": "b"}) and None)
     question = Question(
-        select(*columns(Thread), *columns(Snapshot, without=("files",)), func.length(col(Run.workflow)), col(Run.state))
-        .join(Run, col(Run.thread_id) == col(Thread.id))
-        .join(Snapshot, col(Snapshot.id) == col(Run.snapshot_id)),
         Thread,
         Snapshot,
+        also=(func.length(col(Run.workflow)), col(Run.state)),
+        which=lambda these: these.join(Run, col(Run.thread_id) == col(Thread.id)).join(
+            Snapshot, col(Snapshot.id) == col(Run.snapshot_id)
+        ),
         without=("files",),
     )
 
