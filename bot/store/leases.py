@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Table, bindparam, or_, union_all
+from sqlalchemy import Table, bindparam, union_all
 from sqlalchemy import select as rows_of
 from sqlmodel import Session, col, func, select
 
 from bot.model.state import AttemptState, RunState, follow
 from bot.store import processes, runs
-from bot.store.prepared import Prepared
+from bot.store.prepared import Prepared, one_of
 from bot.store.tables import Artifact, Attempt, Frame, Gate, Outbox, Run, Steer, Value
 
 #: made once: to put a statement together costs more than to run it, and these run for every claim and write of a run
@@ -18,7 +18,7 @@ _RUNNING = select(Run.id).where(Run.state == RunState.RUNNING, Run.lease_owner =
 _RUN: Table = Run.__table__  # type: ignore[attr-defined]  # SQLModel types no table
 _SUSPECT = Prepared(
     rows_of(_RUN.c.id)
-    .where(_RUN.c.suspect.is_(True), or_(_RUN.c.state == RunState.QUEUED, _RUN.c.state == RunState.RUNNING))
+    .where(_RUN.c.suspect.is_(True), one_of(_RUN.c.state, [RunState.QUEUED, RunState.RUNNING]))
     .limit(1)
 )
 _HOLDER = Prepared(rows_of(_RUN.c.state, _RUN.c.lease_owner).where(_RUN.c.id == bindparam("run_id")))

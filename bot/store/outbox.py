@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, func, or_, select
+from sqlmodel import Session, col, func, select
 
 from bot.model.ident import digest
 from bot.model.slot import Slot
@@ -17,7 +17,7 @@ from bot.store import objects, posts
 from bot.store.database import ring
 from bot.store.due import due, moment
 from bot.store.objects import Question
-from bot.store.prepared import Prepared
+from bot.store.prepared import Prepared, one_of
 from bot.store.tables import Outbox, Thread
 from bot.store.turn import turn
 
@@ -45,7 +45,7 @@ _OF_SLOT = Question(Outbox, which=lambda these: these.where(col(Outbox.slot) == 
 _ANY_DUE = Prepared(select(Outbox.id).where(Outbox.state == OutboxState.PENDING, due(col(Outbox.not_before))).limit(1))
 _NEXT_DUE = Prepared(
     select(func.min(Outbox.not_before)).where(
-        or_(Outbox.state == OutboxState.PENDING, Outbox.state == OutboxState.UNSURE),
+        one_of(Outbox.state, [OutboxState.PENDING, OutboxState.UNSURE]),
         col(Outbox.not_before) > bindparam("after"),
     )
 )

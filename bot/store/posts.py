@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, or_, select
+from sqlmodel import Session, select
 
 from bot.model.state import OutboxState
 from bot.store import runs
-from bot.store.prepared import Prepared
+from bot.store.prepared import Prepared, one_of
 from bot.store.tables import Outbox
 
 #: states of a row that is not settled
 OPEN = (OutboxState.PENDING, OutboxState.SENDING, OutboxState.UNSURE)
 #: for all that is settled
 _WAITING = Prepared(
-    select(Outbox.id)
-    .where(Outbox.attempt_id == bindparam("attempt"), or_(*(Outbox.state == state for state in OPEN)))
-    .limit(1)
+    select(Outbox.id).where(Outbox.attempt_id == bindparam("attempt"), one_of(Outbox.state, OPEN)).limit(1)
 )
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Dialect
+from sqlalchemy import BindParameter, ColumnElement, Connection, Dialect, or_
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -53,7 +53,7 @@ class Prepared:
         return None if found is None else found[0]
 
     def run(self, session: Session, values: Mapping[str, Any]) -> int:
-        """Change rows; how many it were."""
+        """Change rows; how many there were."""
         _settle(session)
         connection = session.connection()
         made, driver = self._on(connection)
@@ -134,6 +134,11 @@ class _Made:
                     values[place] = process(values[place])
             found.append(values)
         return found
+
+
+def one_of(column: Any, values: Iterable[Any]) -> ColumnElement[bool]:
+    """`IN` with a few values that are known: SQLAlchemy's own is put together anew for each execution."""
+    return or_(*(column == value for value in values))
 
 
 def send(connection: Connection, to: Callable[..., Any], text: str, *bound: Any) -> Any:

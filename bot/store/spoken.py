@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, col, select
 
 from bot.model.state import OutboxState
 from bot.store import posts
-from bot.store.prepared import Prepared
+from bot.store.prepared import Prepared, one_of
 from bot.store.tables import Outbox, Thread
 from bot.store.threads import Kind
 
@@ -18,7 +18,7 @@ _REACTING = Prepared(
     .where(
         Outbox.run_id == bindparam("run"),
         Outbox.action == "reaction",
-        or_(*(Outbox.state == state for state in posts.OPEN)),
+        one_of(Outbox.state, posts.OPEN),
     )
     .limit(1)
 )
