@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sqlalchemy import Connection, Engine
 
 from bot.store.prepared import say
-
-
-def by_plain_statements(engine: Engine) -> None:
-    """Have `engine` set, release and go back to savepoints without a statement being put together for each.
-
-    SQLAlchemy names every savepoint anew, so that none of its statements is ever found ready: that took half of what a
-    work costs which does nothing. The names are its own and need no quoting. What a dialect does here is its to say
-    (SQLAlchemy, `Dialect.do_savepoint`).
-    """
-    for does in (do_savepoint, do_rollback_to_savepoint, do_release_savepoint):
-        setattr(engine.dialect, does.__name__, does)
 
 
 def do_savepoint(connection: Connection, name: str) -> None:
@@ -31,3 +23,17 @@ def do_rollback_to_savepoint(connection: Connection, name: str) -> None:
 def do_release_savepoint(connection: Connection, name: str) -> None:
     """As a dialect has it."""
     say(connection, f"RELEASE SAVEPOINT {name}")
+
+
+def by_plain_statements(engine: Engine, back: Callable[[Connection, str], None] = do_rollback_to_savepoint) -> None:
+    """Have `engine` set, release and go back to savepoints without a statement being put together for each.
+
+    `back` is how it goes back, where the plain way does not do.
+
+    SQLAlchemy names every savepoint anew, so that none of its statements is ever found ready: that took half of what a
+    work costs which does nothing. The names are its own and need no quoting. What a dialect does here is its to say
+    (SQLAlchemy, `Dialect.do_savepoint`).
+    """
+    dialect: Any = engine.dialect
+    dialect.do_savepoint, dialect.do_release_savepoint = do_savepoint, do_release_savepoint
+    dialect.do_rollback_to_savepoint = back

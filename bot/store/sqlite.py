@@ -138,8 +138,7 @@ def _engine(url: URL, size: int, begin: str, *, query_only: bool) -> Engine:
     def on_begin(connection: Connection) -> None:
         say(connection, begin)
 
-    by_plain_statements(engine)
-    engine.dialect.do_rollback_to_savepoint = _go_back  # type: ignore[method-assign]  # as `by_plain_statements` does
+    by_plain_statements(engine, _go_back)
     return engine
 
 
