@@ -39,6 +39,8 @@ class Sqlite:
             migrate(self._writer)
         except DatabaseError as error:
             self.close()
+            if type(error) not in (DatabaseError, OperationalError):
+                raise  # a table that refuses a row is a fault of ours, which no look at the disk mends
             raise OperatorError(f"cannot open {database}: {error.orig}", "check BOT_DATA_DIR and its disk") from error
 
     @contextmanager

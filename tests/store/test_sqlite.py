@@ -160,3 +160,14 @@ def test_a_file_that_is_no_database_is_told_in_a_sentence(tmp_path: Path) -> Non
     (tmp_path / "bot.db").write_text("not a database, but long enough to be looked at as one\n" * 20)
     with pytest.raises(OperatorError, match=r"cannot open .*bot\.db: file is not a database"):
         open_store(f"sqlite:///{tmp_path / 'bot.db'}")
+
+
+def test_a_migration_that_breaks_is_not_said_to_be_the_disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ours to mend, so that it stays as it is."""
+
+    def breaks(_engine: object) -> None:
+        raise IntegrityError("INSERT", None, sqlite3.IntegrityError("FOREIGN KEY constraint failed"))
+
+    monkeypatch.setattr("bot.store.sqlite.migrate", breaks)
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        open_store(f"sqlite:///{tmp_path / 'bot.db'}")
